@@ -1,0 +1,1 @@
+"""Kernels: who runs, who holds what, and the doors into them."""

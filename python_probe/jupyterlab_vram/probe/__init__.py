@@ -1,0 +1,1 @@
+"""What the GPU driver says, without any knowledge of Jupyter."""
