@@ -1,0 +1,3 @@
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [];
