@@ -1,0 +1,18 @@
+"""Server for the UI tests. Never use it elsewhere: it has no token and exposes JupyterLab's objects."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from jupyterlab.galata import configure_jupyter_server
+
+work = Path(tempfile.mkdtemp(prefix="jupyterlab-vram-ui-"))
+# A ledger and a data folder of its own: other servers of this user are not touched.
+os.environ["VRAM_SIMULATED_LEDGER"] = str(work / "ledger")
+os.environ["JUPYTER_DATA_DIR"] = str(work / "data")
+
+configure_jupyter_server(c)  # noqa: F821
+c.ServerApp.ip = "127.0.0.1"  # noqa: F821
+c.ServerApp.port = int(os.environ["VRAM_UI_PORT"])  # noqa: F821
+c.ServerApp.allow_root = True  # noqa: F821
+c.VramApp.source = "simulated"  # noqa: F821
