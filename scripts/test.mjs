@@ -60,11 +60,11 @@ function countJunit(text) {
   return { passed: sum('tests') - failed - skipped, failed, skipped };
 }
 
-const pytest = (...more) =>
+const pytest = (name, ...more) =>
   reported(
     python,
     report => ['-m', 'pytest', '-q', `--junitxml=${report}`, ...more],
-    `pytest-${more.length}.xml`,
+    `${name}.xml`,
     countJunit
   );
 
@@ -91,8 +91,8 @@ const suites = {
     'jest.json',
     countJest
   ),
-  pytest: pytest('-m', 'not frameworks and not wheel'),
-  wheel: pytest('-m', 'wheel', 'python_probe/tests/wheel'),
+  pytest: pytest('pytest', '-m', 'not frameworks and not wheel'),
+  wheel: pytest('wheel', '-m', 'wheel', 'python_probe/tests/wheel'),
   frameworks: reported(
     'node',
     report => ['scripts/frameworks.mjs', `--junitxml=${report}`],
