@@ -27,8 +27,19 @@ LABEXTENSION = "share/jupyter/labextensions/jupyterlab-vram/"
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-        + ["--disable-pip-version-check", "-w", str(folder), str(ROOT)],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+            "-w",
+            str(folder),
+            str(ROOT),
+        ],
         check=True,
     )
     (built,) = folder.glob("*.whl")
@@ -42,8 +53,16 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
     subprocess.run(
-        [str(scripts / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        + [str(wheel), "jupyterlab>=4.6,<5"],
+        [
+            str(scripts / "python"),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            str(wheel),
+            "jupyterlab>=4.6,<5",
+        ],
         check=True,
         env=without_node(scripts),
     )
@@ -127,13 +146,17 @@ def server(clean: Path, tmp_path: Path) -> Iterator[tuple[str, str]]:
         "JUPYTER_DATA_DIR": str(tmp_path / "data"),
     }
     process = subprocess.Popen(
-        [str(clean / "jupyter"), "lab", "--no-browser", "--allow-root"]
-        + [
+        [
+            str(clean / "jupyter"),
+            "lab",
+            "--no-browser",
+            "--allow-root",
             f"--ServerApp.port={port}",
             "--ServerApp.ip=127.0.0.1",
             f"--IdentityProvider.token={token}",
-        ]
-        + [f"--ServerApp.root_dir={tmp_path}", "--VramApp.source=simulated"],
+            f"--ServerApp.root_dir={tmp_path}",
+            "--VramApp.source=simulated",
+        ],
         env=env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
