@@ -168,6 +168,8 @@ class Holder(Struct, kw_only=True):
     kind: HolderKind = "unseen"
     role: Role = "unknown"
     kernel_id: str | None = None
+    notebook: str | None = None
+    """The notebook it was started from, also where that one's kernel is gone or another server's."""
     engines: Engines = field(default_factory=Engines)
     evidence: str | None = None
     """How the owner was found, one sentence."""

@@ -118,6 +118,7 @@ export interface Holder {
   kind: 'kernel' | 'leftover' | 'other-kernel' | 'other-user' | 'own' | 'shared' | 'system' | 'unseen';
   role: 'command' | 'debugger' | 'engine' | 'main' | 'unknown' | 'worker';
   kernel_id: string | null;
+  notebook: string | null;
   engines: Engines;
   evidence: string | null;
 }
