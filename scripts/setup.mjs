@@ -19,6 +19,7 @@ import { Stop, answer, exitWith, step } from './run.mjs';
 
 const STAMPS = join(venv, 'jupyterlab-vram-setup.json');
 const BUILD_TOOLS = [
+  'editables>=0.5',
   'hatchling>=1.27',
   'hatch-jupyter-builder>=0.5',
   'hatch-nodejs-version>=0.3.2',
