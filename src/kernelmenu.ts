@@ -1,0 +1,55 @@
+import type { CommandRegistry } from '@lumino/commands';
+import { Menu } from '@lumino/widgets';
+import { CommandIDs } from './tokens';
+
+/** What can be done with one kernel; `null` draws a line. */
+const ITEMS: ReadonlyArray<string | null> = [
+  CommandIDs.free,
+  null,
+  CommandIDs.interrupt,
+  CommandIDs.restart,
+  CommandIDs.shutdown,
+  null,
+  CommandIDs.openNotebook,
+  CommandIDs.copyDetails
+];
+
+/**
+ * The menu of one kernel, the same wherever the kernel is shown.
+ *
+ * #### Notes
+ * Commands get `{kernelId, menu: true}`: their labels leave out the kernel's name then. A command
+ * whose plugin is disabled is left out. Disposes itself once it has closed.
+ */
+export function openKernelMenu(
+  commands: CommandRegistry,
+  kernelId: string,
+  x: number,
+  y: number
+): Menu {
+  const menu = new Menu({ commands });
+  menu.addClass('jp-Vram-KernelMenu');
+  for (const command of ITEMS) {
+    if (command === null) {
+      menu.addItem({ type: 'separator' });
+    } else if (commands.hasCommand(command)) {
+      menu.addItem({ command, args: { kernelId, menu: true } });
+    }
+  }
+  // The command runs after `aboutToClose`, in the same task.
+  menu.aboutToClose.connect(() => {
+    setTimeout(() => menu.dispose());
+  }, menu);
+  menu.open(x, y);
+  return menu;
+}
+
+/** Open a kernel's menu below an element, as the keyboard asks for it. */
+export function openKernelMenuAt(
+  commands: CommandRegistry,
+  kernelId: string,
+  anchor: HTMLElement
+): Menu {
+  const { left, bottom } = anchor.getBoundingClientRect();
+  return openKernelMenu(commands, kernelId, left, bottom);
+}
