@@ -1,0 +1,55 @@
+"""Installs the agent's handlers in an ipykernel. Runs in the user's kernel, see ``__init__.py``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import types
+from typing import Any
+
+
+def install(
+    sources: dict[str, str],
+    frameworks: list[str],
+    version: str,
+    message_type: str,
+    reply_type: str,
+    start_before: float,
+) -> str:
+    """JSON: ``{"version", "pid"}``, or ``{"error": a sentence}``.
+
+    Whatever goes wrong becomes a sentence: an exception that reached IPython would be kept in
+    ``sys.last_traceback``, and keep alive whatever its frames refer to.
+    """
+    try:
+        if time.time() > start_before:
+            raise TimeoutError("the kernel was busy until the request had run out of time")
+        kernel = _kernel()
+        modules = {}
+        for name, source in sources.items():
+            # In nobody's sys.modules: resetting or reloading doesn't reach them, and an import
+            # of the user's can't meet them.
+            module = types.ModuleType("jupyterlab_vram_agent_" + name)
+            exec(  # noqa: S102
+                compile(source, f"<jupyterlab-vram agent: {name}>", "exec"), module.__dict__
+            )
+            modules[name] = module
+        agent = modules["handlers"].Agent(
+            kernel, [modules[name] for name in frameworks], version, reply_type
+        )
+        kernel.control_handlers[message_type] = agent.on_control
+        kernel.shell_handlers[message_type] = agent.on_shell
+        answer: dict[str, Any] = {"version": version, "pid": os.getpid()}
+    except BaseException as error:  # noqa: BLE001
+        answer = {"error": f"{type(error).__name__}: {error}"[:300]}
+    return json.dumps(answer)
+
+
+def _kernel() -> Any:
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    if not hasattr(kernel, "control_handlers") or not hasattr(kernel, "shell_handlers"):
+        raise TypeError("this kernel is not an ipykernel, it has no place for message handlers")
+    return kernel

@@ -1,0 +1,36 @@
+"""The simulated GPU's arrays. Runs in the user's kernel, see ``handlers.py``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+NAME = "simulated"
+
+
+def loaded() -> Any:
+    simulated = sys.modules.get("jupyterlab_vram.simulated")
+    # Half imported, it has no is_initialized yet.
+    initialized = getattr(simulated, "is_initialized", None)
+    return simulated if initialized is not None and initialized() else None
+
+
+def devices(simulated: Any) -> list[dict[str, Any]]:
+    found = []
+    for index in range(simulated.device_count()):
+        live = simulated.memory_allocated(index)
+        found.append(
+            {
+                "index": index,
+                "uuid": simulated.device_uuid(index),
+                "live": live,
+                "cached": simulated.memory_reserved(index) - live,
+                "context": simulated.context_size(index),
+                "peak": simulated.max_memory_allocated(index),
+            }
+        )
+    return found
+
+
+def release(simulated: Any) -> None:
+    simulated.empty_cache()
