@@ -1,0 +1,58 @@
+"""What kernels told about themselves when they were last asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import psutil
+
+from .. import wire
+from .known import KnownKernel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Figures from inside one kernel."""
+
+    at: float
+    """Seconds since the epoch."""
+    frameworks: dict[str, wire.FrameworkUse]
+    devices: dict[str, str]
+    """The kernel's own CUDA index to the GPU's uuid."""
+
+    @property
+    def live(self) -> int | None:
+        """In use by all frameworks together; None if one doesn't tell."""
+        return _sum(use.live for use in self.frameworks.values())
+
+    @property
+    def cached(self) -> int | None:
+        """Kept for reuse by all frameworks together; None if one doesn't tell."""
+        return _sum(use.cached for use in self.frameworks.values())
+
+
+class LastMeasured:
+    """The latest figures of each kernel; those of an earlier process of it are forgotten."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[psutil.Process | None, Measured]] = {}
+
+    def put(self, kernel: KnownKernel, measured: Measured) -> None:
+        self._known[kernel.id] = kernel.process, measured
+
+    def of(self, kernels: Iterable[KnownKernel]) -> dict[str, Measured]:
+        """What is known of these, which must be all kernels that run."""
+        running = {kernel.id: kernel.process for kernel in kernels}
+        self._known = {
+            kernel_id: (process, measured)
+            for kernel_id, (process, measured) in self._known.items()
+            if kernel_id in running and running[kernel_id] == process
+        }
+        return {kernel_id: measured for kernel_id, (_, measured) in self._known.items()}
+
+
+def _sum(parts: Iterable[int | None]) -> int | None:
+    values = list(parts)
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
