@@ -1,5 +1,6 @@
 /**
- * Generate docs/wire.schema.json and src/service/wire.ts from python_probe/jupyterlab_vram/wire.py.
+ * Generate wire.schema.json beside python_probe/jupyterlab_vram/wire.py, and src/service/wire.ts,
+ * from that file.
  * With --check nothing is written; the exit status says whether the files are up to date.
  */
 import { execFileSync } from 'node:child_process';
@@ -26,7 +27,7 @@ const types = await compile(schema, 'WireDocument', {
   unreachableDefinitions: true
 });
 const files = {
-  'docs/wire.schema.json': `${JSON.stringify(schema, null, 2)}\n`,
+  'python_probe/jupyterlab_vram/wire.schema.json': `${JSON.stringify(schema, null, 2)}\n`,
   'src/service/wire.ts': `${types}\n/** Raised on every breaking change of the wire. */\nexport const SCHEMA = ${number};\n`
 };
 const stale = Object.entries(files).filter(([name, text]) => {

@@ -1,6 +1,6 @@
 """Every message between server, browser and command line, defined once.
 
-``src/service/wire.ts`` and ``docs/wire.schema.json`` are generated from here (``npm run wire``).
+``src/service/wire.ts`` and ``wire.schema.json`` are generated from here (``npm run wire``).
 
 Units: bytes are integers, times are seconds since the epoch, temperatures °C, power W, clocks MHz,
 shares 0..1, PCIe and NVLink rates bytes a second. ``None`` (``null`` on the wire) means unknown;
@@ -432,7 +432,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def json_schema() -> dict[str, Any]:
-    """All documents as one JSON Schema, the source of ``docs/wire.schema.json`` and ``wire.ts``."""
+    """All documents as one JSON Schema, the source of ``wire.schema.json`` and ``wire.ts``."""
     roots, components = msgspec.json.schema_components(DOCUMENTS, ref_template="#/$defs/{name}")
     for name, component in components.items():
         if name not in REQUESTS:
