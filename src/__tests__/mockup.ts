@@ -164,16 +164,16 @@ export function snapshot(change: Partial<Snapshot> = {}): Snapshot {
 /** The kernels' own processes, so that each GPU's holders add up. */
 function own(kernels: Kernel[], change: Partial<Holder> = {}): Holder[] {
   return kernels.flatMap((kernel, position) =>
-    Object.entries(kernel.gpus).map(([uuid, bytes]) => ({
-      ...holder(uuid, 1000 + position, null, 'kernel', {
+    Object.entries(kernel.gpus).map(([uuid, bytes]) =>
+      holder(uuid, 1000 + position, null, 'kernel', {
         bytes,
         bytes_from: bytes === null ? null : 'driver',
         name: 'python',
         role: 'main',
-        kernel_id: kernel.id
-      }),
-      ...change
-    }))
+        kernel_id: kernel.id,
+        ...change
+      })
+    )
   );
 }
 

@@ -1,0 +1,32 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IThemeManager } from '@jupyterlab/apputils';
+import type { CommandRegistry } from '@lumino/commands';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import React from 'react';
+import type { IVramModel } from '../tokens';
+
+/** What every part of the panel may use; the same object as long as the widget lives. */
+export interface IPanelContext {
+  readonly model: IVramModel;
+  readonly trans: TranslationBundle;
+  /** BCP 47 tag of JupyterLab's language; undefined = the browser's. */
+  readonly locale: string | undefined;
+  readonly commands: CommandRegistry;
+  /** Null where the front end has no themes. */
+  readonly themes: IThemeManager | null;
+  /** Run a command; a failure is shown in a dialog. */
+  execute(command: string, args?: ReadonlyPartialJSONObject): void;
+}
+
+const Context = React.createContext<IPanelContext | null>(null);
+
+export const PanelProvider = Context.Provider;
+
+/** The panel's surroundings; throws outside of a `PanelProvider`. */
+export function usePanel(): IPanelContext {
+  const context = React.useContext(Context);
+  if (context === null) {
+    throw new Error('This component belongs inside the GPU memory panel.');
+  }
+  return context;
+}
