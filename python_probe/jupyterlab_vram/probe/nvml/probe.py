@@ -1,0 +1,160 @@
+"""NVML's life cycle: opened by the first reading, opened again after a failure.
+
+What does not change (names, ids, limits) is read when the library is opened and again every minute;
+in between, nothing is asked that a GPU does not support. A reading makes about 13 calls a GPU. PCIe
+traffic is measured on one GPU in each reading, in turn, because that takes real boards 40 ms: the
+value is as many readings old as there are GPUs.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pynvml as nv
+
+from ... import wire
+from .. import problems
+from ..backoff import Backoff
+from ..processes import views
+from ..reading import GpuProcess, Reading, Trouble
+from ..unified import share_ram
+from . import calls
+from .device import Device
+
+
+class NvmlProbe:
+    """A `Probe` over NVML."""
+
+    source: wire.Source = "nvml"
+
+    def __init__(self, refresh: float = 60.0, retry: float = 1.0) -> None:
+        """``refresh``: seconds between two looks for what seldom changes. ``retry``: seconds before
+        the first new attempt after a failure; later ones wait longer, 15 s at most."""
+        self._refresh = refresh
+        self._refresh_at = 0.0
+        self._backoff = Backoff(retry, 15.0)
+        self._open = False
+        self._worked = False
+        self._trouble = problems.starting()
+        self._driver = wire.Driver()
+        self._devices: list[Device] = []
+        self._turn = 0
+
+    def read(self) -> Reading:
+        if self._open or self._backoff.due:
+            try:
+                self._prepare()
+                result = self._read()
+            except nv.NVMLError as error:
+                result = self._trouble_of(error.value, str(error))
+            if isinstance(result, Reading):
+                self._worked = True
+                self._backoff.worked()
+                return result
+            self._trouble = result
+            self._backoff.failed()
+            self.close()
+        return Reading.without(self.source, self._trouble)
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            try:
+                nv.nvmlShutdown()
+            except nv.NVMLError:
+                return  # Gone already, which is all that is wanted here.
+
+    def _prepare(self) -> None:
+        now = time.monotonic()
+        if self._open and now < self._refresh_at:
+            return
+        if any(device.broken for device in self._devices):
+            self.close()  # A GPU that was reset comes back only to those who open NVML anew.
+        if not self._open:
+            nv.nvmlInit()
+            self._open = True
+        self._driver = wire.Driver(
+            version=nv.nvmlSystemGetDriverVersion(), cuda_version=calls.cuda_version()
+        )
+        self._devices = self._enumerate()
+        self._refresh_at = now + self._refresh
+
+    def _enumerate(self) -> list[Device]:
+        found: list[Device] = []
+        for index in range(nv.nvmlDeviceGetCount()):
+            try:
+                card = Device.identify(nv.nvmlDeviceGetHandleByIndex(index), index)
+                slices = [
+                    Device.identify(handle, number, parent=card.uuid)
+                    for number, handle in enumerate(calls.slices(card.handle))
+                ]
+            except nv.NVMLError as error:
+                if error.value in calls.LIBRARY_GONE:
+                    raise
+                found.append(self._absent(index, error))
+            else:
+                card.sliced = bool(slices)
+                found += [card, *slices]
+        here = {device.uuid for device in found}
+        return found + [d for d in self._devices if d.broken and d.uuid not in here]
+
+    def _absent(self, index: int, error: nv.NVMLError) -> Device:
+        """A GPU without access, under the name that it had when it last answered."""
+        known = (d for d in self._devices if d.index == index and d.parent is None)
+        device = next(known, Device(index=index, uuid=f"unknown-{index}", name=f"GPU {index}"))
+        device.shut_out(error)
+        return device
+
+    def _read(self) -> Reading | Trouble:
+        taken_at = time.time()
+        gpus: list[wire.Gpu] = []
+        processes: list[GpuProcess] = []
+        doubt: str | None = None
+        refusal: str | None = None
+        cards = [device for device in self._devices if device.parent is None]
+        self._turn = (self._turn + 1) % max(len(cards), 1)
+        for device in self._devices:
+            gpu = device.read(pcie=device is cards[self._turn])
+            listed, wrong, doubtful = device.processes(gpu.memory.total)
+            if device.unified and not device.broken:
+                share_ram(gpu, listed)
+            gpus.append(gpu)
+            processes += listed
+            if wrong and doubtful:
+                doubt = doubt or wrong
+            else:
+                refusal = refusal or wrong
+        if all(device.silent and not device.broken for device in self._devices):
+            return self._silence()
+        return Reading(
+            taken_at=taken_at,
+            source=self.source,
+            state="ok",
+            views=views(gpus, processes, doubt or refusal),
+            driver=self._driver,
+            gpus=tuple(gpus),
+            processes=tuple(processes),
+            doubt=doubt,
+        )
+
+    def _silence(self) -> Trouble:
+        """No GPU, or none that gives any value."""
+        if not self._devices:
+            return problems.lost_access("no GPU") if self._worked else problems.no_devices()
+        code = self._devices[0].error
+        return self._trouble_of(code, str(nv.NVMLError(code)))
+
+    def _trouble_of(self, code: int | None, words: str) -> Trouble:
+        if code == nv.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+            return problems.version_mismatch()
+        if code == nv.NVML_ERROR_TIMEOUT:
+            return problems.timeout()
+        if self._worked:
+            return problems.lost_access(words)
+        if code == nv.NVML_ERROR_LIBRARY_NOT_FOUND:
+            return problems.no_library()
+        if code == nv.NVML_ERROR_DRIVER_NOT_LOADED:
+            return problems.no_driver()
+        if code == nv.NVML_ERROR_NO_PERMISSION:
+            return problems.no_permission()
+        return problems.driver_error(words)
