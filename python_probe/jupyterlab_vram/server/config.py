@@ -48,6 +48,7 @@ class ConfigStore:
         self._writing = asyncio.Lock()
         stored = self._load()
         # The simulated GPU is asked for anew each time: it is never kept.
+        self._kept_source: Literal["auto", "nvml", "nvidia-smi", "simulated"]
         self._kept_source = "auto" if stored.source == "simulated" else stored.source
         self.current = msgspec.convert(
             {
@@ -60,6 +61,18 @@ class ConfigStore:
             wire.Config,
         )
 
+    def check(self, wanted: wire.Config) -> None:
+        """Raise Refused where the operator does not allow ``wanted``."""
+        if wanted.interval < self._min_interval:
+            raise Refused(
+                f"The operator of this server allows no interval below {self._min_interval:g} s."
+            )
+        if wanted.source == "simulated" != self.current.source and not self._allow_simulation:
+            raise Refused(
+                "The operator of this server does not allow the simulated GPU "
+                "(allow_simulation is off)."
+            )
+
     async def change(self, wanted: wire.Config) -> wire.Config:
         """Put ``wanted`` in force and keep it; the last one to call wins.
 
@@ -68,23 +81,14 @@ class ConfigStore:
         Refused
             The operator does not allow it; nothing has changed.
         """
-        if wanted.interval < self._min_interval:
-            raise Refused(
-                f"The operator of this server allows no interval below {self._min_interval:g} s."
-            )
         async with self._writing:
-            if wanted.source != self.current.source:
-                if wanted.source == "simulated" and not self._allow_simulation:
-                    raise Refused(
-                        "The operator of this server does not allow the simulated GPU "
-                        "(allow_simulation is off)."
-                    )
-                kept = self._kept_source if wanted.source == "simulated" else wanted.source
-            else:
-                kept = self._kept_source
+            self.check(wanted)
+            if wanted.source not in (self.current.source, "simulated"):
+                self._kept_source = wanted.source
             new = msgspec.structs.replace(wanted, version=__version__, schema=wire.SCHEMA)
+            kept = msgspec.structs.replace(new, source=self._kept_source)
             try:
-                await asyncio.to_thread(self._save, msgspec.structs.replace(new, source=kept))
+                await asyncio.to_thread(self._save, kept)
             except OSError as error:
                 # A home folder may be read-only; the settings are wanted nevertheless.
                 self._log.warning(
@@ -93,7 +97,6 @@ class ConfigStore:
                     self._path,
                     error,
                 )
-            self._kept_source = kept
             self.current = new
         return new
 

@@ -60,9 +60,7 @@ async def test_ceilings(path):
     "content",
     [b"", b"{", b"[]", b'{"interval": 0}', b'{"interval": "1"}', b'{"x": 1}', b"\xff\xfe", b"\0"],
 )
-async def test_a_broken_file_is_logged_once_and_replaced_by_the_next_change(
-    path, content, caplog
-):
+async def test_a_broken_file_is_logged_once_and_replaced_by_the_next_change(path, content, caplog):
     path.parent.mkdir()
     path.write_bytes(content)
     with caplog.at_level(logging.WARNING):
