@@ -1,8 +1,11 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+// Views need the model as soon as they start.
+/* eslint-disable jupyter/prefer-lazy-imports */
 import { VramModel } from '../model/model';
 import { IVramModel } from '../tokens';
 import { VramClient } from './client';
 import { SnapshotStream } from './stream';
+/* eslint-enable jupyter/prefer-lazy-imports */
 
 /** Provides the model. Asks the server nothing until a view watches it. */
 const service: JupyterFrontEndPlugin<IVramModel> = {
