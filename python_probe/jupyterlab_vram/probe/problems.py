@@ -147,6 +147,17 @@ def gpu_lost(name: str) -> Trouble:
     )
 
 
+def of_code(code: int, words: str, worked: bool) -> Trouble:
+    """What NVML's error ``code`` (nvml.h; nvidia-smi's exit codes are the same) means, with the
+    driver's ``words``; ``worked``: the driver has given an answer before."""
+    if code == 18:
+        return version_mismatch()
+    if worked:
+        return lost_access(words)
+    known = {4: no_permission, 9: no_driver, 12: no_library}
+    return known[code]() if code in known else driver_error(words)
+
+
 def timeout(seconds: float | None = None) -> Trouble:
     """The driver (or nvidia-smi) has not answered, for ``seconds`` if that is known."""
     since = "" if seconds is None else f" for {seconds:.0f} s"

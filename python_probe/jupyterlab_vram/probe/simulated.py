@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from .. import wire
 from ..simulated import layout
 from ..simulated.ledger import Ledger, LedgerError, Memory, State
+from . import problems
+from .paths import put
 from .processes import merge, views
 from .reading import GpuProcess, Reading, Trouble
 from .throttling import throttling
@@ -16,64 +18,75 @@ from .unified import share_ram
 NOT_SUPPORTED = "Not Supported"
 
 
-@dataclass(frozen=True)
-class _Column:
-    """Where a value of the ledger goes; None there means that this GPU doesn't support it."""
+RESET_REQUIRED = layout.NVML_ERRORS["RESET_REQUIRED"]
 
-    path: str
-    column: str
-    scale: float = 1.0
-
-
-COLUMNS = (
-    _Column("utilization.gpu", "gpu_use", 0.01),
-    _Column("utilization.memory_bandwidth", "memory_use", 0.01),
-    _Column("utilization.encoder", "encoder_use", 0.01),
-    _Column("utilization.decoder", "decoder_use", 0.01),
-    _Column("temperature.now", "temperature"),
-    _Column("temperature.slowdown", "slowdown_at"),
-    _Column("power.draw", "power", 0.001),
-    _Column("power.limit", "power_limit", 0.001),
-    _Column("clocks.sm", "clock_sm"),
-    _Column("clocks.memory", "clock_memory"),
-    _Column("pcie.rx", "pcie_rx", 1000.0),
-    _Column("pcie.tx", "pcie_tx", 1000.0),
-)
+COLUMNS = {
+    "utilization.gpu": ("gpu_use", 0.01),
+    "utilization.memory_bandwidth": ("memory_use", 0.01),
+    "utilization.encoder": ("encoder_use", 0.01),
+    "utilization.decoder": ("decoder_use", 0.01),
+    "temperature.now": ("temperature", 1.0),
+    "temperature.slowdown": ("slowdown_at", 1.0),
+    "power.draw": ("power", 0.001),
+    "power.limit": ("power_limit", 0.001),
+    "clocks.sm": ("clock_sm", 1.0),
+    "clocks.memory": ("clock_memory", 1.0),
+    "fan": ("fan", 0.01),
+    "pcie.rx": ("pcie_rx", 1000.0),
+    "pcie.tx": ("pcie_tx", 1000.0),
+}
+"""Path in the reading to the ledger's column (None there: not supported) and its unit in ours."""
 
 
 class SimulatedProbe:
-    """A `Probe` over the ledger, in Python alone."""
+    """A `Probe` over the ledger, in Python alone.
+
+    Errors and delays that are injected for ``nvmlInit_v2``, and errors for
+    ``nvmlDeviceGetHandleByIndex_v2``, do here what they do to the real driver.
+    """
 
     source: wire.Source = "simulated"
 
     def __init__(self) -> None:
-        self._ledger: Ledger | None = None
+        self._worked = False
 
     def read(self) -> Reading:
         try:
-            self._ledger = self._ledger or Ledger.open()
-            state = self._ledger.state()
+            with Ledger.open() as ledger:
+                code = ledger.call("nvmlInit_v2")
+                if code:
+                    trouble = problems.of_code(code, f"simulated error {code}", self._worked)
+                    return Reading.without(self.source, trouble)
+                state = ledger.state()
+                codes = [
+                    ledger.call("nvmlDeviceGetHandleByIndex_v2", index)
+                    for index in range(len(state.devices))
+                ]
         except (LedgerError, OSError) as error:
-            self.close()
             return Reading.without(self.source, _unreadable(error))
-        return reading(state)
+        self._worked = True
+        return reading(state, codes)
 
     def close(self) -> None:
-        if self._ledger is not None:
-            self._ledger.close()
-            self._ledger = None
+        """The ledger is open during a reading only."""
 
 
-def reading(state: State) -> Reading:
-    """The ledger's state as a reading."""
+def reading(state: State, codes: Sequence[int]) -> Reading:
+    """The ledger's state as a reading; ``codes``: what asking for each GPU ended with."""
     gpus: list[wire.Gpu] = []
     processes: list[GpuProcess] = []
     sliced = {device.parent for device in state.devices if device.parent is not None}
     for index, (device, memory) in enumerate(zip(state.devices, state.memory, strict=True)):
-        gpus.append(_gpu(index, device, memory, state))
+        gpu = _bare(index, device, state)
+        gpus.append(gpu)
+        if codes[index]:
+            gpu.health = "needs-reset" if codes[index] == RESET_REQUIRED else "lost"
+            gpu.unknown["health"] = f"Simulated error {codes[index]}"
+            continue
+        _fill(gpu, device, memory)
         own = [] if index in sliced else _processes(index, device, state)
         if device.no_memory_info:
-            share_ram(gpus[index], own)
+            share_ram(gpu, own)
         processes += own
     version = state.driver.cuda_version
     return Reading(
@@ -90,32 +103,29 @@ def reading(state: State) -> Reading:
     )
 
 
-def _gpu(index: int, device: layout.Device, memory: Memory, state: State) -> wire.Gpu:
-    cards = [i for i, other in enumerate(state.devices) if other.parent == device.parent]
-    gpu = wire.Gpu(
+def _bare(index: int, device: layout.Device, state: State) -> wire.Gpu:
+    siblings = [i for i, other in enumerate(state.devices) if other.parent == device.parent]
+    return wire.Gpu(
         uuid=device.uuid,
-        index=cards.index(index),
+        index=siblings.index(index),
         name=device.name,
         pci_bus_id=device.bus_id or None,
         parent=None if device.parent is None else state.devices[device.parent].uuid,
-        throttling=throttling(device.throttling),
     )
+
+
+def _fill(gpu: wire.Gpu, device: layout.Device, memory: Memory) -> None:
+    gpu.throttling = throttling(device.throttling)
     if not device.no_memory_info:
         gpu.memory = wire.Memory(
             total=memory.total, used=memory.used, free=memory.free, reserved=memory.reserved
         )
-    for path, column, scale in ((c.path, c.column, c.scale) for c in COLUMNS):
+    for path, (column, scale) in COLUMNS.items():
         value = getattr(device, column)
         if value is None:
             gpu.unknown[path] = NOT_SUPPORTED
         else:
-            group, name = path.split(".")
-            setattr(getattr(gpu, group), name, value * scale)
-    if device.fan is None:
-        gpu.unknown["fan"] = NOT_SUPPORTED
-    else:
-        gpu.fan = device.fan / 100
-    return gpu
+            put(gpu, path, round(value * scale, 6))
 
 
 def _processes(index: int, device: layout.Device, state: State) -> list[GpuProcess]:

@@ -15,28 +15,29 @@ LOST = re.compile(
 """A GPU that fell off the bus, in all spellings known: bus id and the driver's words."""
 
 
+PHRASES = {
+    "version mismatch": 18,
+    "communicate with the NVIDIA driver": 9,
+    "Insufficient Permissions": 4,
+    "Shared Library Not Found": 12,
+    "find libnvidia-ml": 12,
+}
+"""To the exit code that should have come with them; some versions end with 0 or 255."""
+
+
 def failure(text: str, code: int, worked: bool) -> Trouble:
     """What the program's words (both streams) and exit code mean.
 
-    The codes are listed in its manual; ``worked``: it has given an answer before.
+    ``worked``: it has given an answer before.
     """
-    if "version mismatch" in text or code == 18:
-        return problems.version_mismatch()
     lost = LOST.search(text)
     if lost:
         return problems.gpu_lost(lost[1])
     words = _first_line(text) or f"nvidia-smi ended with code {code}"
-    if worked:
-        return problems.lost_access(words)
-    if "No devices were found" in text or code == 6:
+    code = next((known for phrase, known in PHRASES.items() if phrase in text), code)
+    if not worked and (code == 6 or "No devices were found" in text):
         return problems.no_devices()
-    if "communicate with the NVIDIA driver" in text or code == 9:
-        return problems.no_driver()
-    if "Insufficient Permissions" in text or code == 4:
-        return problems.no_permission()
-    if "Shared Library Not Found" in text or "find libnvidia-ml" in text or code == 12:
-        return problems.no_library()
-    return problems.driver_error(words)
+    return problems.of_code(code, words, worked)
 
 
 def _first_line(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from ... import wire
+from ..paths import put
 from ..processes import implausible, merge
 from ..reading import GpuProcess
 from ..throttling import throttling
@@ -121,7 +122,7 @@ def _root(text: str) -> ElementTree.Element:
     found = re.search(r"<nvidia_smi_log>.*</nvidia_smi_log>", text, re.DOTALL)
     if not found:
         raise ParseError("There is no XML document in nvidia-smi's answer.")
-    # Without its prologue the document can declare no entities, so none can blow up or fetch a file.
+    # Without its prologue the document declares no entities: none can blow up or fetch a file.
     document = re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", found[0])
     try:
         return ElementTree.fromstring(document)  # noqa: S314
@@ -165,12 +166,8 @@ def _fill(gpu: wire.Gpu, path: str, texts: list[str | None]) -> None:
     value = next((value for text in present if (value := number(text)) is not None), None)
     if value is None:
         gpu.unknown[path] = present[0].strip() if present else MISSING
-        return
-    holder: object = gpu
-    *groups, last = path.split(".")
-    for group in groups:
-        holder = getattr(holder, group)
-    setattr(holder, last, int(value) if path in BYTES else value)
+    else:
+        put(gpu, path, int(value) if path in BYTES else value)
 
 
 def _has_no_memory_of_its_own(node: ElementTree.Element) -> bool:

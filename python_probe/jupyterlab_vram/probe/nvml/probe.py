@@ -141,20 +141,10 @@ class NvmlProbe:
         """No GPU, or none that gives any value."""
         if not self._devices:
             return problems.lost_access("no GPU") if self._worked else problems.no_devices()
-        code = self._devices[0].error
+        code = self._devices[0].error or nv.NVML_ERROR_UNKNOWN
         return self._trouble_of(code, str(nv.NVMLError(code)))
 
-    def _trouble_of(self, code: int | None, words: str) -> Trouble:
-        if code == nv.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
-            return problems.version_mismatch()
+    def _trouble_of(self, code: int, words: str) -> Trouble:
         if code == nv.NVML_ERROR_TIMEOUT:
             return problems.timeout()
-        if self._worked:
-            return problems.lost_access(words)
-        if code == nv.NVML_ERROR_LIBRARY_NOT_FOUND:
-            return problems.no_library()
-        if code == nv.NVML_ERROR_DRIVER_NOT_LOADED:
-            return problems.no_driver()
-        if code == nv.NVML_ERROR_NO_PERMISSION:
-            return problems.no_permission()
-        return problems.driver_error(words)
+        return problems.of_code(code, words, self._worked)
