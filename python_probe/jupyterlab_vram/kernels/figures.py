@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import psutil
 
 from .. import wire
 from .known import KnownKernel
+
+Frameworks = dict[str, wire.FrameworkUse]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,19 +19,9 @@ class Measured:
 
     at: float
     """Seconds since the epoch."""
-    frameworks: dict[str, wire.FrameworkUse]
+    frameworks: Frameworks
     devices: dict[str, str]
     """The kernel's own CUDA index to the GPU's uuid."""
-
-    @property
-    def live(self) -> int | None:
-        """In use by all frameworks together; None if one doesn't tell."""
-        return _sum(use.live for use in self.frameworks.values())
-
-    @property
-    def cached(self) -> int | None:
-        """Kept for reuse by all frameworks together; None if one doesn't tell."""
-        return _sum(use.cached for use in self.frameworks.values())
 
 
 class LastMeasured:
@@ -52,7 +44,17 @@ class LastMeasured:
         return {kernel_id: measured for kernel_id, (_, measured) in self._known.items()}
 
 
-def _sum(parts: Iterable[int | None]) -> int | None:
-    values = list(parts)
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+def live(frameworks: Frameworks) -> int | None:
+    """In use by all frameworks together; None if there is none or one doesn't tell."""
+    return total([use.live for use in frameworks.values()])
+
+
+def cached(frameworks: Frameworks) -> int | None:
+    """Kept for reuse by all frameworks together; None if there is none or one doesn't tell."""
+    return total([use.cached for use in frameworks.values()])
+
+
+def total(parts: Sequence[int | None]) -> int | None:
+    """The sum of measured parts; None if there is none or one is unknown."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if parts and len(known) == len(parts) else None

@@ -1,0 +1,44 @@
+"""Snapshots of one server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from .. import wire
+from ..probe.reading import Reading
+from .attribution import Attributor, OpensGpu
+from .figures import LastMeasured
+from .registry import KernelRegistry
+from .snapshot import build_snapshot
+
+
+class Describer:
+    """Turns readings into snapshots with this server's kernels; keeps what that takes.
+
+    ``measured`` is where figures from inside kernels are put to appear in later snapshots.
+    """
+
+    def __init__(
+        self, registry: KernelRegistry, opens_gpu: OpensGpu, *, show_other_users: bool = False
+    ) -> None:
+        self.measured = LastMeasured()
+        self._registry = registry
+        self._show_other_users = show_other_users
+        self._attributor = Attributor(
+            opens_gpu, server=os.getpid(), root=registry.kernel_manager.root_dir
+        )
+
+    async def snapshot(self, reading: Reading) -> wire.Snapshot:
+        """Looks into /proc in a thread, so that the event loop never waits for it."""
+        kernels = await self._registry.list()
+        holders = await asyncio.to_thread(
+            self._attributor.holders, reading.processes, kernels, self._registry.ended()
+        )
+        return build_snapshot(
+            reading,
+            kernels,
+            holders,
+            measured=self.measured.of(kernels),
+            show_other_users=self._show_other_users,
+        )

@@ -1,0 +1,90 @@
+"""What a kernel tells about itself, asked on a person's click."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from . import answers
+from .answers import Busy, Figures, Gone, Installed, NoAgent, Silent
+from .channel import KernelChannel
+from .errors import KernelBusy, KernelError, KernelGone, NoAnswer
+from .figures import Measured
+from .processes import printable
+
+_MOST_NAMES = 20
+"""Frameworks or devices worth keeping; the answer comes from the kernel, which may say anything."""
+
+
+class NotAnswering(NoAnswer):
+    """The kernel could answer, but its code keeps it from doing so."""
+
+
+async def look(door: KernelChannel, kernel_id: str) -> Measured:
+    """Ask an idle kernel; the first time, that puts the agent into it.
+
+    Raises:
+        KernelBusy: a cell runs; nothing was done.
+        NotAnswering: it did not answer in time.
+        NoAnswer: it isn't a kernel that can be asked.
+        KernelGone: it ended.
+    """
+    installed = await door.install(kernel_id)
+    if not isinstance(installed, Installed):
+        raise refusal(installed)
+    figures = await door.figures(kernel_id)
+    if not isinstance(figures, Figures):
+        raise refusal(figures)
+    return measured(figures.frameworks)
+
+
+async def look_again(door: KernelChannel, kernel_id: str) -> Measured | None:
+    """Ask a kernel that was asked before, also while a cell runs; None without an answer."""
+    figures = await door.figures(kernel_id)
+    return measured(figures.frameworks) if isinstance(figures, Figures) else None
+
+
+def refusal(answer: Busy | Silent | NoAgent | Gone) -> KernelError:
+    """The error that says what the channel's answer means."""
+    if isinstance(answer, Busy):
+        return KernelBusy()
+    if isinstance(answer, Silent):
+        return NotAnswering(answer.text)
+    if isinstance(answer, NoAgent):
+        return NoAnswer(answer.text)
+    return KernelGone()
+
+
+def measured(frameworks: answers.Frameworks) -> Measured:
+    """The agent's figures, cut to what is sensible."""
+    kept = list(frameworks.items())[:_MOST_NAMES]
+    return Measured(
+        at=time.time(),
+        frameworks={printable(name, 40): figures.total() for name, figures in kept},
+        devices={
+            str(device.index): printable(device.uuid, 100)
+            for _, figures in kept
+            for device in figures.devices[:_MOST_NAMES]
+            if device.uuid is not None
+        },
+    )
+
+
+def with_context(inside: Measured, own: int | None) -> Measured:
+    """``inside`` with the driver's own share, where the framework can't tell it.
+
+    Args:
+        own: bytes that the kernel's own process holds by the driver. What the only framework
+            doesn't know of is the driver's share.
+    """
+    if len(inside.frameworks) != 1 or own is None:
+        return inside
+    [(name, use)] = inside.frameworks.items()
+    if use.context is not None or use.live is None or use.cached is None:
+        return inside
+    context = own - use.live - use.cached
+    if context < 0:
+        return inside
+    filled = msgspec.structs.replace(use, context=context)
+    return Measured(at=inside.at, frameworks={name: filled}, devices=inside.devices)
