@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from .. import __version__, wire
+from ..probe import ProbeName
 
 
 class Refused(Exception):
@@ -48,8 +49,7 @@ class ConfigStore:
         self._writing = asyncio.Lock()
         stored = self._load()
         # The simulated GPU is asked for anew each time: it is never kept.
-        self._kept_source: Literal["auto", "nvml", "nvidia-smi", "simulated"]
-        self._kept_source = "auto" if stored.source == "simulated" else stored.source
+        self._kept_source: ProbeName = "auto" if stored.source == "simulated" else stored.source
         self.current = msgspec.convert(
             {
                 **msgspec.to_builtins(stored),
