@@ -1,3 +1,50 @@
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { IVramModel } from '../tokens';
+import type { FreeActions } from './actions';
+// Commands have to be there from the start; what they do is loaded with the first use.
+// eslint-disable-next-line jupyter/prefer-lazy-imports
+import { addCommands } from './commands';
 
-export const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+const free: JupyterFrontEndPlugin<void> = {
+  id: 'jupyterlab-vram:free',
+  description: 'The dialogs and commands that give GPU memory back.',
+  autoStart: true,
+  requires: [IVramModel],
+  optional: [ICommandPalette, INotebookTracker, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IVramModel,
+    palette: ICommandPalette | null,
+    tracker: INotebookTracker | null,
+    translator: ITranslator | null
+  ): void => {
+    const languages = translator ?? nullTranslator;
+    const trans = languages.load('jupyterlab_vram');
+    let loaded: Promise<FreeActions> | null = null;
+    const ids = addCommands({
+      app,
+      model,
+      tracker,
+      trans,
+      actions: () => {
+        loaded ??= import('./actions').then(
+          ({ FreeActions }) =>
+            new FreeActions(app, model, trans, languages.load('jupyterlab'))
+        );
+        return loaded;
+      }
+    });
+    const category = trans.__('GPU Memory');
+    for (const command of ids) {
+      palette?.addItem({ command, category });
+    }
+  }
+};
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [free];

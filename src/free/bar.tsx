@@ -1,0 +1,47 @@
+import React from 'react';
+import { hueClass } from '../kernelkey';
+import type { IKernelKey } from '../tokens';
+
+export interface IBarProps {
+  /** What the kernel held, the whole width; the bar is empty where it is null or 0. */
+  held: number | null;
+  /** What is or will be returned. */
+  gone: number | null;
+  /** The driver's own share of the process, part of what stays. */
+  context: number | null;
+  kernelKey: IKernelKey | null;
+  /** The whole bar as a sentence. */
+  label: string;
+}
+
+/** A kernel's memory: what goes (hatched), what stays in use (solid), the driver context (outline). */
+export function Bar(props: IBarProps): JSX.Element {
+  const held = props.held ?? 0;
+  const gone = Math.min(props.gone ?? 0, held);
+  const context = Math.min(props.context ?? 0, held - gone);
+  const live = held - gone - context;
+  const hue = props.kernelKey ? hueClass(props.kernelKey) : '';
+  return (
+    <div
+      className={`jp-Vram-FreeBar ${hue}`}
+      role="img"
+      aria-label={props.label}
+    >
+      {(
+        [
+          ['gone', gone],
+          ['live', live],
+          ['context', context]
+        ] as const
+      ).map(([part, bytes]) =>
+        bytes > 0 ? (
+          <span
+            key={part}
+            className={`jp-Vram-FreeBar-part jp-mod-${part}`}
+            style={{ flexGrow: bytes }}
+          />
+        ) : null
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,281 @@
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type {
+  ReadonlyJSONObject,
+  ReadonlyPartialJSONObject
+} from '@lumino/coreutils';
+import { CommandIDs, type IVramModel } from '../tokens';
+import type { FreeActions } from './actions';
+import type { IProcess } from './end';
+import { kernelTitle } from './subject';
+
+type Args = ReadonlyPartialJSONObject;
+
+export interface ICommandsOptions {
+  app: JupyterFrontEnd;
+  model: IVramModel;
+  /** For the current notebook's kernel; null where there are no notebooks. */
+  tracker: INotebookTracker | null;
+  trans: TranslationBundle;
+  /** Loads what the commands do; the same object every time. */
+  actions: () => Promise<FreeActions>;
+}
+
+/** Add the commands; returns the ids of those that make sense in the palette. */
+export function addCommands(options: ICommandsOptions): string[] {
+  const { app, model, tracker, trans, actions } = options;
+  const { commands } = app;
+
+  const kernelOf = (args: Args): string | null => {
+    if (typeof args.kernelId === 'string') {
+      return args.kernelId;
+    }
+    const context = tracker?.currentWidget?.sessionContext;
+    return context?.session?.kernel?.id ?? null;
+  };
+
+  /** The name of a kernel that was named by the caller and isn't clear from where it is shown. */
+  const namedIn = (args: Args): string | null =>
+    typeof args.kernelId === 'string' && !args.menu
+      ? kernelTitle(model, args.kernelId, trans)
+      : null;
+
+  /** Why nothing can be done with the kernel, else null. */
+  const whyNoKernel = (args: Args): string | null =>
+    kernelOf(args) === null
+      ? tracker?.currentWidget
+        ? trans.__('This notebook has no kernel.')
+        : trans.__(
+            'Open a notebook, or choose a kernel in the GPU memory panel.'
+          )
+      : whyNoServer();
+
+  const whyNoServer = (): string | null => {
+    switch (model.status) {
+      case 'stale':
+        return trans.__('The server does not answer.');
+      case 'missing':
+        return trans.__('The server part of jupyterlab-vram is missing.');
+      case 'forbidden':
+        return trans.__('You may not see GPU memory on this server.');
+      case 'reload':
+        return trans.__('The server was upgraded: reload the page.');
+      default:
+        return null;
+    }
+  };
+
+  const whyNoInterrupt = (args: Args): string | null =>
+    whyNoKernel(args) ??
+    (model.kernel(kernelOf(args)!)?.state === 'idle'
+      ? trans.__('No cell is running.')
+      : null);
+
+  const whyNoRelease = (args: Args): string | null =>
+    whyNoKernel(args) ??
+    (model.kernel(kernelOf(args)!)?.state === 'busy'
+      ? trans.__('A cell is running. “Free GPU Memory…” can wait for its end.')
+      : null);
+
+  const whyNoEnd = (args: Args): string | null =>
+    whyNoServer() ??
+    (processesIn(args) === undefined &&
+    !model.snapshot?.holders.some(holder => holder.kind === 'leftover')
+      ? trans.__('No leftover process holds GPU memory.')
+      : null);
+
+  const whyNoNotebook = (args: Args): string | null => {
+    const kernelId = kernelOf(args);
+    if (kernelId === null) {
+      return whyNoKernel(args);
+    }
+    return model.kernel(kernelId)?.notebook
+      ? null
+      : trans.__('This kernel has no notebook.');
+  };
+
+  commands.addCommand(CommandIDs.free, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Free GPU Memory…')
+        : trans.__('Free GPU Memory of %1…', name);
+    },
+    caption: args =>
+      whyNoKernel(args) ??
+      trans.__(
+        'Show what can be freed, and what is lost by it. Changes nothing yet.'
+      ),
+    isEnabled: args => whyNoKernel(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).free(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.releaseCache, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Release Cached GPU Memory')
+        : trans.__('Release Cached GPU Memory of %1', name);
+    },
+    caption: args =>
+      whyNoRelease(args) ??
+      trans.__(
+        'Give back blocks that the framework keeps to reuse them. Nothing is lost.'
+      ),
+    isEnabled: args => whyNoRelease(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).releaseCache(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.interrupt, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Interrupt Kernel')
+        : trans.__('Interrupt Kernel of %1', name);
+    },
+    caption: args =>
+      whyNoInterrupt(args) ??
+      trans.__('Stop the running cell. Variables stay.'),
+    isEnabled: args => whyNoInterrupt(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).interrupt(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.restart, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Restart Kernel…')
+        : trans.__('Restart Kernel of %1…', name);
+    },
+    caption: args =>
+      whyNoKernel(args) ??
+      trans.__('Ask, restart, then check that the GPU memory is back.'),
+    isEnabled: args => whyNoKernel(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).restart(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.shutdown, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Shut Down Kernel…')
+        : trans.__('Shut Down Kernel of %1…', name);
+    },
+    caption: args =>
+      whyNoKernel(args) ??
+      trans.__('Ask, shut down, then check that the GPU memory is back.'),
+    isEnabled: args => whyNoKernel(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).shutdown(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.end, {
+    label: trans.__('End Leftover Processes…'),
+    caption: args =>
+      whyNoEnd(args) ??
+      trans.__('Ask, then end processes whose kernel is gone.'),
+    isEnabled: args => whyNoEnd(args) === null,
+    describedBy: { args: processesArgs(trans) },
+    execute: async args => (await actions()).end(processesIn(args))
+  });
+
+  commands.addCommand(CommandIDs.openNotebook, {
+    label: args => {
+      const name = namedIn(args);
+      return name === null
+        ? trans.__('Open Notebook')
+        : trans.__('Open %1', name);
+    },
+    caption: args =>
+      whyNoNotebook(args) ?? trans.__('Open the notebook of this kernel.'),
+    isEnabled: args => whyNoNotebook(args) === null,
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args => (await actions()).openNotebook(kernelOf(args)!)
+  });
+
+  commands.addCommand(CommandIDs.copyDetails, {
+    label: trans.__('Copy GPU Memory Details'),
+    caption: trans.__(
+      'Copy what was read from the driver and the kernel, for a question or a bug report.'
+    ),
+    describedBy: { args: kernelArgs(trans) },
+    execute: async args =>
+      (await actions()).copyDetails(
+        typeof args.kernelId === 'string' ? args.kernelId : undefined
+      )
+  });
+
+  return [
+    CommandIDs.free,
+    CommandIDs.releaseCache,
+    CommandIDs.interrupt,
+    CommandIDs.restart,
+    CommandIDs.shutdown,
+    CommandIDs.end,
+    CommandIDs.copyDetails
+  ];
+}
+
+/** The processes that the caller named; undefined where it named none. */
+function processesIn(args: Args): IProcess[] | undefined {
+  const { processes } = args;
+  if (!Array.isArray(processes)) {
+    return undefined;
+  }
+  const named = (processes as unknown[]).filter(
+    (process): process is IProcess =>
+      typeof (process as IProcess | null)?.pid === 'number' &&
+      typeof (process as IProcess).startedAt === 'number'
+  );
+  return named.length > 0 ? named : undefined;
+}
+
+function kernelArgs(trans: TranslationBundle): ReadonlyJSONObject {
+  return {
+    type: 'object',
+    properties: {
+      kernelId: {
+        type: 'string',
+        description: trans.__(
+          'The id of the kernel; by default the current notebook’s'
+        )
+      },
+      menu: {
+        type: 'boolean',
+        description: trans.__(
+          'Whether the label leaves out the kernel’s name, as in its own menu'
+        )
+      }
+    }
+  };
+}
+
+function processesArgs(trans: TranslationBundle): ReadonlyJSONObject {
+  return {
+    type: 'object',
+    properties: {
+      processes: {
+        type: 'array',
+        description: trans.__(
+          'The processes to end; by default all leftovers of this user'
+        ),
+        items: {
+          type: 'object',
+          properties: {
+            pid: { type: 'integer' },
+            startedAt: {
+              type: 'number',
+              description: trans.__('Seconds since the epoch, from the reading')
+            }
+          },
+          required: ['pid', 'startedAt']
+        }
+      }
+    }
+  };
+}

@@ -1,0 +1,151 @@
+import { formatBytes } from '../format';
+import { amountOf, buttonText, chosen, footnote, worstLoss } from './planmodel';
+import { outcomeOf, outcomeTitle, processEnded } from './resultmodel';
+import { isWaiting } from './running';
+import type { FreeSession, Phase } from './session';
+
+/** One of the two buttons of the dialog. */
+export interface IFooterButton {
+  readonly label: string;
+  readonly kind: 'accept' | 'warn' | 'reject';
+  readonly disabled?: boolean;
+  /** `restart`: close this dialog and ask for a restart. */
+  readonly does: 'close' | 'run' | 'load' | 'restart';
+}
+
+export interface IFooter {
+  readonly phase: Phase['kind'];
+  /** The line before the buttons. */
+  readonly note: string;
+  readonly secondary?: IFooterButton;
+  readonly primary?: IFooterButton;
+}
+
+export function titleOf(session: FreeSession): string {
+  const { phase, name, trans } = session;
+  switch (phase.kind) {
+    case 'busy':
+      return trans.__('%1 is running', name);
+    case 'running':
+      return isWaiting(phase)
+        ? trans.__('Waiting for %1', name)
+        : trans.__('Freeing memory of %1', name);
+    case 'result':
+      return outcomeTitle(
+        trans,
+        outcomeOf(phase.result.report, phase.result.expected)
+      );
+    default:
+      return trans.__('Free GPU memory of %1', name);
+  }
+}
+
+/** Note and buttons of a session's phase. */
+export function footerOf(session: FreeSession): IFooter {
+  const { phase, trans } = session;
+  const cancel: IFooterButton = {
+    label: trans.__('Cancel'),
+    kind: 'reject',
+    does: 'close'
+  };
+  const close: IFooterButton = { ...cancel, label: trans.__('Close') };
+  switch (phase.kind) {
+    case 'loading':
+      return { phase: phase.kind, note: '', secondary: cancel };
+    case 'gone':
+      return { phase: phase.kind, note: '', secondary: close };
+    case 'failed':
+      return {
+        phase: phase.kind,
+        note: '',
+        secondary: close,
+        primary: {
+          label: phase.running ? trans.__('Plan again') : trans.__('Retry'),
+          kind: 'accept',
+          does: 'load'
+        }
+      };
+    case 'plan': {
+      const { plan, ticks } = phase;
+      const remedies = chosen(plan, ticks);
+      const amount = amountOf(remedies, plan.bytes);
+      return {
+        phase: phase.kind,
+        note: footnote(trans, remedies, amount, plan.bytes),
+        secondary: cancel,
+        primary: {
+          label: buttonText(trans, remedies, amount),
+          kind: worstLoss(remedies) === 'work' ? 'warn' : 'accept',
+          disabled: remedies.length === 0,
+          does: 'run'
+        }
+      };
+    }
+    case 'busy': {
+      const { id, amount, remedies } = phase.choice;
+      return {
+        phase: phase.kind,
+        note:
+          id === 'wait'
+            ? trans.__('You can close this; it stays scheduled.')
+            : '',
+        secondary: cancel,
+        primary: {
+          label:
+            id === 'wait'
+              ? trans.__('Free when idle')
+              : id === 'interrupt'
+                ? trans.__('Interrupt and free')
+                : buttonText(trans, remedies, amount),
+          kind: id === 'wait' ? 'accept' : 'warn',
+          does: 'run'
+        }
+      };
+    }
+    case 'running':
+      return {
+        phase: phase.kind,
+        note: trans.__(
+          'You can close this; it goes on, and the result is shown.'
+        ),
+        secondary: close
+      };
+    case 'result': {
+      const { report, expected } = phase.result;
+      const done: IFooterButton = {
+        label: trans.__('Done'),
+        kind: 'accept',
+        does: 'close'
+      };
+      if (processEnded(report)) {
+        return { phase: phase.kind, note: '', primary: done };
+      }
+      if (outcomeOf(report, expected) === 'done') {
+        return {
+          phase: phase.kind,
+          note: '',
+          secondary: {
+            label: trans.__('Restart kernel…'),
+            kind: 'reject',
+            does: 'restart'
+          },
+          primary: done
+        };
+      }
+      const { bytes } = report.remains;
+      return {
+        phase: phase.kind,
+        note: '',
+        secondary: close,
+        primary: {
+          label:
+            bytes === null
+              ? trans.__('Restart kernel…')
+              : trans.__('Restart and free %1…', formatBytes(bytes)),
+          kind: 'warn',
+          does: 'restart'
+        }
+      };
+    }
+  }
+}

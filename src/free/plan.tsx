@@ -1,0 +1,177 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
+import React from 'react';
+import { formatBytes } from '../format';
+import { doneIcon, noteIcon, warnIcon } from '../icons';
+import type { Plan, Remedy } from '../service/wire';
+import type { IKernelKey } from '../tokens';
+import { Banner } from './banner';
+import { Bar } from './bar';
+import {
+  amountOf,
+  amountText,
+  chosen,
+  coveredBy,
+  gainOf,
+  initialTicks,
+  LOSSES,
+  remaining,
+  shownRemedies,
+  whyOff,
+  type IAmount,
+  type Loss,
+  type RemedyId,
+  type Ticks
+} from './planmodel';
+import { remedyLabel } from './words';
+
+const ICONS: Record<Loss, LabIcon> = {
+  nothing: doneIcon,
+  history: noteIcon,
+  work: warnIcon
+};
+
+export interface IPlanViewProps {
+  plan: Plan;
+  ticks: Ticks;
+  kernelKey: IKernelKey | null;
+  onTick: (id: RemedyId) => void;
+  trans: TranslationBundle;
+}
+
+/** The plan: what is held now and after, and the steps in groups by what they lose. */
+export function PlanView(props: IPlanViewProps): JSX.Element {
+  const { plan, ticks, trans } = props;
+  const remedies = chosen(plan, ticks);
+  const amount = amountOf(remedies, plan.bytes);
+  const asOpened = sameTicks(ticks, initialTicks(plan));
+  const text = plan.text ?? stateSentence(trans, plan.state);
+  return (
+    <>
+      {text && <Banner tone="note">{text}</Banner>}
+      <BeforeAfter {...props} amount={amount} />
+      {LOSSES.map(loss => (
+        <Group key={loss} {...props} loss={loss} />
+      ))}
+      {asOpened && plan.remains.why && (
+        <p className="jp-Vram-FreeNote">{plan.remains.why}</p>
+      )}
+    </>
+  );
+}
+
+function BeforeAfter(props: IPlanViewProps & { amount: IAmount }): JSX.Element {
+  const { plan, amount, trans } = props;
+  const now = trans.__('%1 now', formatBytes(plan.bytes));
+  const after = trans.__(
+    '%1 after',
+    amountText(trans, remaining(plan.bytes, amount))
+  );
+  return (
+    <>
+      <div className="jp-Vram-FreeLine">
+        <span>{now}</span>
+        <strong>{after}</strong>
+      </div>
+      <Bar
+        held={plan.bytes}
+        gone={amount.bytes}
+        context={contextOf(plan)}
+        kernelKey={props.kernelKey}
+        label={trans.__('Memory of this kernel: %1, %2', now, after)}
+      />
+    </>
+  );
+}
+
+function Group(props: IPlanViewProps & { loss: Loss }): JSX.Element | null {
+  const { plan, loss, trans } = props;
+  const remedies = shownRemedies(plan, loss);
+  if (remedies.length === 0) {
+    return null;
+  }
+  const heading = `jp-vram-free-${loss}`;
+  const Icon = ICONS[loss].react;
+  return (
+    <div role="group" aria-labelledby={heading}>
+      <div className="jp-Vram-FreeGroup" id={heading}>
+        <Icon tag="span" className="jp-Vram-FreeIcon" aria-hidden="true" />
+        {lossTitle(trans, loss)}
+      </div>
+      {remedies.map(remedy => (
+        <StepBox key={remedy.id} {...props} remedy={remedy} heading={heading} />
+      ))}
+    </div>
+  );
+}
+
+function StepBox(
+  props: IPlanViewProps & { remedy: Remedy; heading: string }
+): JSX.Element {
+  const { remedy, ticks, heading, onTick, trans } = props;
+  const why = whyOff(trans, remedy, ticks);
+  const id = `jp-vram-free-step-${remedy.id}`;
+  const covered = coveredBy(remedy.id, ticks) !== null;
+  return (
+    <div className={`jp-Vram-FreeStep${why === null ? '' : ' jp-mod-off'}`}>
+      <input
+        type="checkbox"
+        id={id}
+        checked={remedy.offered && !covered && ticks.has(remedy.id)}
+        disabled={why !== null}
+        aria-describedby={`${heading} ${id}-cost ${id}-gain`}
+        onChange={() => onTick(remedy.id)}
+      />
+      <label htmlFor={id}>{remedyLabel(trans, remedy.id)}</label>
+      <span className="jp-Vram-FreeStep-gain" id={`${id}-gain`}>
+        {amountText(trans, gainOf(remedy))}
+      </span>
+      <small id={`${id}-cost`}>
+        {remedy.loses} {why}
+      </small>
+    </div>
+  );
+}
+
+function lossTitle(trans: TranslationBundle, loss: Loss): string {
+  switch (loss) {
+    case 'nothing':
+      return trans.__('Nothing is lost');
+    case 'history':
+      return trans.__('History is lost');
+    case 'work':
+      return trans.__('Work is lost');
+  }
+}
+
+/** For a state that the server left without a sentence. */
+function stateSentence(
+  trans: TranslationBundle,
+  state: Plan['state']
+): string | null {
+  switch (state) {
+    case 'silent':
+      return trans.__(
+        'The kernel does not answer: native code is running. Nothing can be freed inside it until it answers.'
+      );
+    case 'no-agent':
+      return trans.__(
+        'Memory can’t be freed inside this kind of kernel. Restarting or shutting it down returns everything it holds.'
+      );
+    default:
+      return null;
+  }
+}
+
+function sameTicks(a: Ticks, b: Ticks): boolean {
+  return a.size === b.size && [...a].every(id => b.has(id));
+}
+
+/** The driver's share of the kernel, summed over frameworks; null where none names it. */
+export function contextOf(plan: Plan): number | null {
+  const shares = Object.values(plan.frameworks)
+    .map(use => use.context)
+    .filter((bytes): bytes is number => bytes !== null);
+  // One process has one driver context a GPU, whichever framework asked.
+  return shares.length === 0 ? null : Math.max(...shares);
+}

@@ -1,0 +1,204 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+import { formatBytes } from '../format';
+import type { Survivor } from '../service/wire';
+import type { IKernelKey, IVramModel } from '../tokens';
+import { Banner } from './banner';
+import { Bar } from './bar';
+import { contextOf } from './plan';
+import { amountText } from './planmodel';
+import { endable, outcomeOf, shortText, type Outcome } from './resultmodel';
+import { outcome, outcomeIcon, StepLine } from './running';
+import type { IResult } from './session';
+import { gpuTitle } from './subject';
+import { remedyLabel } from './words';
+
+export interface IResultViewProps {
+  result: IResult;
+  /** What the kernel is called. */
+  name: string;
+  kernelKey: IKernelKey | null;
+  model: IVramModel;
+  onPlanAgain: () => void;
+  onCopy: () => void;
+  onEnd: (processes: { pid: number; startedAt: number }[]) => void;
+  trans: TranslationBundle;
+}
+
+/** What a run brought, read from the driver before and after. */
+export function ResultView(props: IResultViewProps): JSX.Element {
+  const { report, expected } = props.result;
+  const ended = outcomeOf(report, expected);
+  return (
+    <>
+      <Headline {...props} outcome={ended} />
+      <Remains {...props} />
+      {(ended === 'failed' || report.steps.length > 1) && <Steps {...props} />}
+      {report.survivors.length > 0 && <Survivors {...props} />}
+      <FreeNow {...props} />
+      <div className="jp-Vram-FreeLinks">
+        <button className="jp-Vram-FreeLink" onClick={props.onPlanAgain}>
+          {props.trans.__('Plan again')}
+        </button>
+        <button className="jp-Vram-FreeLink" onClick={props.onCopy}>
+          {props.trans.__('Copy details')}
+        </button>
+      </div>
+    </>
+  );
+}
+
+function Headline(props: IResultViewProps & { outcome: Outcome }): JSX.Element {
+  const { result, name, trans } = props;
+  const { report, expected, plan } = result;
+  if (props.outcome === 'short') {
+    return (
+      <Banner tone="warn" role="status">
+        <strong>
+          {trans.__(
+            'Freed %1, expected %2.',
+            formatBytes(report.freed),
+            amountText(trans, expected)
+          )}
+        </strong>{' '}
+        {shortText(trans, report, expected)}
+      </Banner>
+    );
+  }
+  return (
+    <p className="jp-Vram-FreeResult" role="status">
+      <strong>{trans.__('Freed %1', formatBytes(report.freed))}</strong>{' '}
+      <span>{trans.__('of %1 held by %2', formatBytes(plan.bytes), name)}</span>
+    </p>
+  );
+}
+
+function Remains(props: IResultViewProps): JSX.Element {
+  const { result, model, name, trans } = props;
+  const { report, plan } = result;
+  const gpus = gpuTitle(model, Object.keys(plan.gpus), trans);
+  const measured = report.steps.some(step => step.freed_by === 'framework')
+    ? trans.__('read from the framework')
+    : trans.__('read from the driver');
+  const left = trans.__('%1 remains', formatBytes(report.remains.bytes));
+  return (
+    <>
+      <div className="jp-Vram-FreeLine">
+        <span>{gpus ? trans.__('%1, %2', gpus, measured) : measured}</span>
+        <strong>{left}</strong>
+      </div>
+      <Bar
+        held={plan.bytes}
+        gone={report.freed}
+        context={contextOf(plan)}
+        kernelKey={props.kernelKey}
+        label={trans.__(
+          '%1: freed %2, %3',
+          name,
+          formatBytes(report.freed),
+          left
+        )}
+      />
+      {report.remains.why && (
+        <p className="jp-Vram-FreeNote">{report.remains.why}</p>
+      )}
+    </>
+  );
+}
+
+function Steps(props: IResultViewProps): JSX.Element {
+  const { result, trans } = props;
+  return (
+    <div className="jp-Vram-FreeLines">
+      {result.report.steps.map((step, i) => (
+        <StepLine
+          key={i}
+          icon={outcomeIcon(step)}
+          label={remedyLabel(trans, step.id)}
+          state={outcome(trans, step)}
+          detail={step.text}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Survivors(props: IResultViewProps): JSX.Element {
+  const { result, onEnd, trans } = props;
+  const { survivors } = result.report;
+  const processes = endable(survivors);
+  return (
+    <>
+      <Banner tone="warn">
+        {trans._n(
+          '%1 process that the kernel had started still holds GPU memory.',
+          '%1 processes that the kernel had started still hold GPU memory.',
+          survivors.length
+        )}{' '}
+        {processes.length > 0 && (
+          <button className="jp-Vram-FreeLink" onClick={() => onEnd(processes)}>
+            {trans.__('End…')}
+          </button>
+        )}
+      </Banner>
+      {survivors.map(survivor => (
+        <ProcessLine
+          key={`${survivor.pid}-${survivor.gpu}`}
+          process={survivor}
+          detail=""
+        />
+      ))}
+    </>
+  );
+}
+
+/** One process: id, name, size. */
+export function ProcessLine(props: {
+  process: Pick<Survivor, 'pid' | 'name' | 'bytes'>;
+  /** What more is known, after the name. */
+  detail: string;
+}): JSX.Element {
+  const { process, detail } = props;
+  return (
+    <div className="jp-Vram-FreeLine jp-mod-process">
+      <code>{process.pid}</code>
+      <span className="jp-Vram-FreeLine-name" title={process.name ?? undefined}>
+        {[process.name, detail].filter(part => part).join(' · ')}
+      </span>
+      <span className="jp-Vram-FreeLine-value">
+        {formatBytes(process.bytes)}
+      </span>
+    </div>
+  );
+}
+
+function FreeNow(props: IResultViewProps): JSX.Element | null {
+  const { result, model, trans } = props;
+  if ((model.snapshot?.taken_at ?? 0) < result.report.at) {
+    // A reading from before the end of the run.
+    return null;
+  }
+  return (
+    <>
+      {Object.entries(result.freeBefore).map(([uuid, before]) => {
+        const gpu = model.gpu(uuid);
+        return gpu === null || gpu.memory.free === null ? null : (
+          <p key={uuid} className="jp-Vram-FreeNote">
+            {before === null
+              ? trans.__(
+                  'GPU %1 now has %2 free.',
+                  gpu.index,
+                  formatBytes(gpu.memory.free)
+                )
+              : trans.__(
+                  'GPU %1 now has %2 free (was %3).',
+                  gpu.index,
+                  formatBytes(gpu.memory.free),
+                  formatBytes(before)
+                )}
+          </p>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,222 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal, type ISignal } from '@lumino/signaling';
+import type { Plan, Remedy, Report, RunRequest } from '../service/wire';
+import type { IVramModel } from '../tokens';
+import {
+  amountOf,
+  chosen,
+  initialTicks,
+  requestFor,
+  toggle,
+  type IAmount,
+  type RemedyId,
+  type Ticks
+} from './planmodel';
+import { busyChoices, type IBusyChoice } from './busymodel';
+import { failureText } from './failure';
+import type { IKernelRunner } from './runner';
+import { kernelTitle } from './subject';
+
+/** What the dialog shows. */
+export type Phase =
+  | { readonly kind: 'loading' }
+  /** `text` is the server's sentence. `running`: it came from a run, not from the plan. */
+  | {
+      readonly kind: 'failed';
+      readonly text: string;
+      readonly running: boolean;
+    }
+  | { readonly kind: 'plan'; readonly plan: Plan; readonly ticks: Ticks }
+  | { readonly kind: 'busy'; readonly plan: Plan; readonly choice: IBusyChoice }
+  | { readonly kind: 'gone'; readonly text: string | null }
+  | {
+      readonly kind: 'running';
+      readonly plan: Plan;
+      readonly remedies: readonly Remedy[];
+      readonly waits: boolean;
+      readonly report: Report | null;
+    }
+  | { readonly kind: 'result'; readonly result: IResult };
+
+/** A finished run beside what was known before it. */
+export interface IResult {
+  readonly report: Report;
+  readonly expected: IAmount;
+  /** The plan that was run; `plan.bytes` is what the kernel held before. */
+  readonly plan: Plan;
+  /** Free bytes of each of the kernel's GPUs before the run, by uuid. */
+  readonly freeBefore: Readonly<Record<string, number | null>>;
+}
+
+/**
+ * One opening of the dialog: asks for the plan, keeps the ticks, runs, keeps the result.
+ *
+ * #### Notes
+ * Outlives its dialog while a run goes on: closing the dialog stops nothing. `finished` is then
+ * emitted with nobody looking, which is what the toast is for.
+ */
+export class FreeSession implements IDisposable {
+  constructor(
+    readonly model: IVramModel,
+    readonly kernelId: string,
+    readonly trans: TranslationBundle,
+    private _runner: IKernelRunner
+  ) {
+    this.name = kernelTitle(model, kernelId, trans);
+    this._watch = model.watch();
+    model.reported.connect(this._onReported, this);
+  }
+
+  /** Kept from the opening: the kernel may be gone from the reading afterwards. */
+  readonly name: string;
+
+  get phase(): Phase {
+    return this._phase;
+  }
+
+  get changed(): ISignal<FreeSession, void> {
+    return this._changed;
+  }
+
+  /** A run ended: with a report, or with the sentence of why there is none. */
+  get finished(): ISignal<FreeSession, IResult | string> {
+    return this._finished;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._watch.dispose();
+    Signal.clearData(this);
+  }
+
+  /** Ask for the plan, also again. */
+  async load(): Promise<void> {
+    this._set({ kind: 'loading' });
+    let plan: Plan;
+    try {
+      plan = await this.model.plan(this.kernelId);
+    } catch (error) {
+      this._set({
+        kind: 'failed',
+        text: failureText(this.trans, error),
+        running: false
+      });
+      return;
+    }
+    switch (plan.state) {
+      case 'gone':
+        // A kernel that died keeps its notebook, and can be restarted.
+        this._set(
+          plan.remedies.some(remedy => remedy.offered)
+            ? { kind: 'plan', plan, ticks: initialTicks(plan) }
+            : { kind: 'gone', text: plan.text }
+        );
+        break;
+      case 'busy': {
+        const [choice] = busyChoices(plan);
+        this._set(
+          choice
+            ? { kind: 'busy', plan, choice }
+            : { kind: 'plan', plan, ticks: initialTicks(plan) }
+        );
+        break;
+      }
+      default:
+        this._set({ kind: 'plan', plan, ticks: initialTicks(plan) });
+    }
+  }
+
+  tick(id: RemedyId): void {
+    if (this._phase.kind === 'plan') {
+      this._set({ ...this._phase, ticks: toggle(this._phase.ticks, id) });
+    }
+  }
+
+  choose(choice: IBusyChoice): void {
+    if (this._phase.kind === 'busy') {
+      this._set({ ...this._phase, choice });
+    }
+  }
+
+  /** Run what is ticked or chosen; never rejects, failures become a phase. */
+  async run(): Promise<void> {
+    const phase = this._phase;
+    if (phase.kind === 'plan') {
+      const remedies = chosen(phase.plan, phase.ticks);
+      await this._run(phase.plan, remedies, requestFor(remedies));
+    } else if (phase.kind === 'busy') {
+      const { remedies, when } = phase.choice;
+      await this._run(phase.plan, remedies, requestFor(remedies, when));
+    }
+  }
+
+  private async _run(
+    plan: Plan,
+    remedies: readonly Remedy[],
+    request: RunRequest
+  ): Promise<void> {
+    const waits = request.when === 'idle';
+    const freeBefore: Record<string, number | null> = {};
+    for (const uuid of Object.keys(plan.gpus)) {
+      freeBefore[uuid] = this.model.gpu(uuid)?.memory.free ?? null;
+    }
+    this._set({ kind: 'running', plan, remedies, waits, report: null });
+    let report: Report;
+    try {
+      report = await this._runner.run(this.kernelId, request);
+    } catch (error) {
+      const text = failureText(this.trans, error);
+      this._set({ kind: 'failed', text, running: true });
+      this._finished.emit(text);
+      return;
+    }
+    const result: IResult = {
+      report,
+      expected: amountOf(
+        remedies.filter(remedy => remedy.id !== 'interrupt'),
+        plan.bytes
+      ),
+      plan,
+      freeBefore
+    };
+    this._set({ kind: 'result', result });
+    this._finished.emit(result);
+  }
+
+  private _onReported(model: IVramModel, report: Report): void {
+    const phase = this._phase;
+    if (
+      phase.kind !== 'running' ||
+      report.kernel_id !== this.kernelId ||
+      (phase.report !== null && phase.report.run_id !== report.run_id) ||
+      report.steps.length !== phase.remedies.length ||
+      report.steps.some((step, i) => step.id !== phase.remedies[i].id)
+    ) {
+      // Another client's run: the panel shows that one.
+      return;
+    }
+    this._set({ ...phase, report });
+  }
+
+  private _set(phase: Phase): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._phase = phase;
+    this._changed.emit();
+  }
+
+  private _phase: Phase = { kind: 'loading' };
+  private _isDisposed = false;
+  private _watch: IDisposable;
+  private _changed = new Signal<this, void>(this);
+  private _finished = new Signal<this, IResult | string>(this);
+}

@@ -1,0 +1,95 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { formatAge } from '../format';
+import type { IVramModel } from '../tokens';
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/**
+ * What a kernel is called: its notebook's file name, else its session's, else the kernelspec with
+ * the start of its id.
+ */
+export function kernelTitle(
+  model: IVramModel,
+  kernelId: string,
+  trans: TranslationBundle
+): string {
+  const kernel = model.kernel(kernelId);
+  const path = kernel?.notebook ?? kernel?.sessions[0]?.path;
+  if (path) {
+    return baseName(path);
+  }
+  return kernel
+    ? trans.__('%1 kernel %2', kernel.name, kernelId.slice(0, 8))
+    : trans.__('kernel %1', kernelId.slice(0, 8));
+}
+
+/** `GPU 0` or `GPU 0, 1`; empty where the kernel's GPUs are not known. */
+export function gpuTitle(
+  model: IVramModel,
+  uuids: readonly string[],
+  trans: TranslationBundle
+): string {
+  const indices = uuids
+    .map(uuid => model.gpu(uuid)?.index)
+    .filter((index): index is number => index !== undefined)
+    .sort((a, b) => a - b);
+  return indices.length === 0 ? '' : trans.__('GPU %1', indices.join(', '));
+}
+
+/** `idle 2 h`, `busy`, …; empty where the state is not known. */
+export function stateText(
+  model: IVramModel,
+  kernelId: string,
+  trans: TranslationBundle
+): string {
+  const kernel = model.kernel(kernelId);
+  switch (kernel?.state) {
+    case 'idle':
+      return kernel.last_activity === null
+        ? trans.__('idle')
+        : trans.__(
+            'idle %1',
+            formatAge(trans, age(model, kernel.last_activity))
+          );
+    case 'busy':
+      return trans.__('busy');
+    case 'starting':
+      return trans.__('starting');
+    case 'restarting':
+    case 'autorestarting':
+      return trans.__('restarting');
+    case 'terminating':
+      return trans.__('shutting down');
+    case 'dead':
+      return trans.__('died');
+    default:
+      return '';
+  }
+}
+
+/**
+ * Seconds since a moment of the server's clock, with the difference between the two clocks taken
+ * from the latest reading.
+ */
+export function age(model: IVramModel, serverTime: number): number {
+  const offset =
+    model.snapshot && model.receivedAt !== null
+      ? model.receivedAt - model.snapshot.taken_at
+      : 0;
+  return Math.max(0, Date.now() / 1000 - offset - serverTime);
+}
+
+/** `measured in the kernel 3 s ago`. */
+export function measuredText(
+  model: IVramModel,
+  measuredAt: number,
+  trans: TranslationBundle
+): string {
+  const seconds = age(model, measuredAt);
+  return seconds < 60
+    ? trans.__('measured in the kernel %1 s ago', Math.floor(seconds))
+    : trans.__('measured in the kernel %1 ago', formatAge(trans, seconds));
+}

@@ -1,0 +1,63 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Remedy, Step } from '../service/wire';
+
+/** What a step is called in the plan. */
+export function remedyLabel(
+  trans: TranslationBundle,
+  id: Remedy['id'] | Step['id']
+): string {
+  switch (id) {
+    case 'collect':
+      return trans.__('Collect unreachable objects');
+    case 'release-cache':
+      return trans.__('Release cached blocks');
+    case 'park':
+      return trans.__('Park: move live tensors to host RAM');
+    case 'restore':
+      return trans.__('Restore: move parked tensors back');
+    case 'unpin-exceptions':
+      return trans.__('Drop the last error’s traceback');
+    case 'unpin-outputs':
+      return trans.__('Clear Out[] history');
+    case 'delete':
+      return trans.__('Delete variables');
+    case 'clear-session':
+      return trans.__('Clear the Keras session');
+    case 'end-children':
+      return trans.__('End processes that the kernel started');
+    case 'interrupt':
+      return trans.__('Interrupt the cell');
+    case 'restart':
+      return trans.__('Restart the kernel');
+    case 'shutdown':
+      return trans.__('Shut down the kernel');
+  }
+}
+
+/** What is lost, for the line beside the buttons; null where nothing is. */
+export function lossWord(
+  trans: TranslationBundle,
+  id: Remedy['id']
+): string | null {
+  switch (id) {
+    case 'collect':
+    case 'release-cache':
+    case 'park':
+    case 'restore':
+      return null;
+    case 'unpin-exceptions':
+    case 'unpin-outputs':
+      return trans.__('history');
+    case 'delete':
+      return trans.__('chosen variables');
+    case 'clear-session':
+      return trans.__('the Keras session');
+    case 'end-children':
+      return trans.__('processes the kernel started');
+    case 'interrupt':
+      return trans.__('the running cell');
+    case 'restart':
+    case 'shutdown':
+      return trans.__('every variable');
+  }
+}
