@@ -48,10 +48,13 @@ def opens_gpu(pid: int, source: wire.Source = "nvml") -> bool | None:
 
 
 def _in_ledger() -> set[int]:
-    from ..simulated.ledger import Ledger
+    from ..simulated.ledger import Ledger, LedgerError
 
-    with Ledger.open() as ledger:
-        return {process.pid for process in ledger.state().processes}
+    try:
+        with Ledger.open() as ledger:
+            return {process.pid for process in ledger.state().processes}
+    except (LedgerError, OSError):
+        return set()  # A reading says what is wrong with it.
 
 
 def _with_children(pids: Iterable[int]) -> Iterator[int]:
