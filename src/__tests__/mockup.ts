@@ -135,6 +135,7 @@ export function holder(
     kind,
     role: 'unknown',
     kernel_id: null,
+    notebook: null,
     engines: { sm: null, memory: null, encoder: null, decoder: null },
     evidence: null,
     ...change
@@ -207,13 +208,15 @@ export function panel(): Snapshot {
     holders: [
       ...own(kernels),
       holder('GPU-0', 2001, 1.2, 'leftover', {
-        name: 'old-train.ipynb',
+        name: 'python',
+        notebook: 'old-train.ipynb',
         kernel_id: 'old-train',
         role: 'worker',
         evidence: 'Started by a kernel that has ended.'
       }),
       holder('GPU-0', 2002, 0.7, 'leftover', {
-        name: 'old-train.ipynb',
+        name: 'python',
+        notebook: 'old-train.ipynb',
         kernel_id: 'old-train',
         role: 'worker',
         evidence: 'Started by a kernel that has ended.'

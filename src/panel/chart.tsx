@@ -161,7 +161,11 @@ function configuration(
     type: 'line',
     data: { datasets },
     plugins: [
-      letters(bands.map(({ kernelId }) => kernelId && keyOf(kernelId)))
+      letters(
+        bands.map(({ kernelId }) =>
+          kernelId === null ? null : keyOf(kernelId)
+        )
+      )
     ],
     options: {
       animation: false,

@@ -1,5 +1,5 @@
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IThemeManager } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CommandRegistry } from '@lumino/commands';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import React from 'react';
@@ -14,7 +14,9 @@ export interface IPanelContext {
   readonly commands: CommandRegistry;
   /** Null where the front end has no themes. */
   readonly themes: IThemeManager | null;
-  /** Run a command; a failure is shown in a dialog. */
+  /** Show a failure in a dialog. */
+  report(work: Promise<unknown>): void;
+  /** Run a command and report its failure. */
   execute(command: string, args?: ReadonlyPartialJSONObject): void;
 }
 

@@ -1,3 +1,104 @@
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import {
+  ICommandPalette,
+  IThemeManager,
+  showErrorMessage
+} from '@jupyterlab/apputils';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { vramIcon } from '../icons';
+import { IVramModel } from '../tokens';
+// Commands have to be there before anybody can see the panel.
+// eslint-disable-next-line jupyter/prefer-lazy-imports
+import { addCommands } from './commands';
+import type { IPanelContext } from './context';
+import { PANEL_ID, VramPanel } from './panel';
+import type { Density } from './view';
 
-export const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+/** Ranks from 501 to 899 are for extensions. */
+const RANK = 600;
+
+/** The side panel, the wide table and their commands. */
+const panel: JupyterFrontEndPlugin<void> = {
+  id: 'jupyterlab-vram:panel',
+  description: 'A side panel that shows which notebook holds the GPU’s memory.',
+  autoStart: true,
+  requires: [IVramModel],
+  optional: [
+    ITranslator,
+    ILabShell,
+    ILayoutRestorer,
+    ICommandPalette,
+    IThemeManager,
+    ISettingRegistry
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IVramModel,
+    translator: ITranslator | null,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null,
+    themes: IThemeManager | null,
+    registry: ISettingRegistry | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('jupyterlab_vram');
+    const report = (work: Promise<unknown>): void => {
+      work.catch((reason: unknown) =>
+        showErrorMessage(
+          trans.__('GPU memory'),
+          reason instanceof Error ? reason : String(reason)
+        )
+      );
+    };
+    const context: IPanelContext = {
+      model,
+      trans,
+      locale: (translator ?? nullTranslator).languageCode.replace('_', '-'),
+      commands: app.commands,
+      themes,
+      report,
+      execute: (command, args) => report(app.commands.execute(command, args))
+    };
+    const widget = new VramPanel(context);
+    widget.title.icon = vramIcon;
+    widget.title.caption = trans.__('GPU memory');
+    app.shell.add(widget, 'right', { rank: RANK, type: 'GPU memory' });
+    restorer?.add(widget, PANEL_ID);
+
+    const ready = (settings: ISettingRegistry.ISettings | null): void => {
+      const apply = (): void => {
+        widget.density = (settings?.composite.density ?? 'auto') as Density;
+        app.commands.notifyCommandChanged();
+      };
+      addCommands({
+        app,
+        context,
+        panel: widget,
+        palette,
+        settings,
+        hasMainArea: labShell !== null
+      });
+      settings?.changed.connect(apply);
+      apply();
+    };
+    if (registry === null) {
+      ready(null);
+      return;
+    }
+    // The panel works without its settings; a schema that can't be read must not hide it.
+    registry.load(panel.id).then(ready, (reason: unknown) => {
+      console.error(
+        'The settings of the GPU memory panel can’t be read',
+        reason
+      );
+      ready(null);
+    });
+  }
+};
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [panel];

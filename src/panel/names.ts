@@ -18,7 +18,7 @@ export function kernelNames(
   for (const kernel of kernels) {
     const path = kernelPath(kernel);
     if (path !== null) {
-      counts.set(lastParts(path, 1), (counts.get(lastParts(path, 1)) ?? 0) + 1);
+      counts.set(baseName(path), (counts.get(baseName(path)) ?? 0) + 1);
     }
   }
   return new Map(
@@ -30,10 +30,15 @@ export function kernelNames(
           trans.__('%1 kernel %2', kernel.name, kernel.id.slice(0, 8))
         ];
       }
-      const name = lastParts(path, 1);
+      const name = baseName(path);
       return [kernel.id, counts.get(name)! > 1 ? lastParts(path, 2) : name];
     })
   );
+}
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  return lastParts(path, 1);
 }
 
 function lastParts(path: string, count: number): string {

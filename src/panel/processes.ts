@@ -1,10 +1,13 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { baseName } from './names';
 import type { Holder, Snapshot } from '../service/wire';
 
 /** What a kernel that is gone has left behind on the GPUs. */
 export interface ILeftover {
   readonly key: string;
   readonly name: string;
+  /** The notebook's full path, null where it isn't known. */
+  readonly title: string | null;
   readonly bytes: number | null;
   readonly uuids: string[];
   readonly evidence: string | null;
@@ -37,12 +40,13 @@ export function leftovers(
     .map(([key, holders]) => ({
       key,
       name:
-        holders.find(({ name }) => name !== null)?.name ??
+        first(holders, ({ notebook }) => notebook && baseName(notebook)) ??
+        first(holders, ({ name }) => name) ??
         trans.__('Unnamed process'),
+      title: first(holders, ({ notebook }) => notebook),
       bytes: sum(holders.map(({ bytes }) => bytes)),
       uuids: unique(holders.map(({ gpu }) => gpu)),
-      evidence:
-        holders.find(({ evidence }) => evidence !== null)?.evidence ?? null,
+      evidence: first(holders, ({ evidence }) => evidence),
       processes: [
         ...new Map(
           holders.map(({ pid, started_at }) => [
@@ -131,6 +135,20 @@ export function sum(values: readonly (number | null)[]): number | null {
   return values.length > 0 && known.length === 0
     ? null
     : known.reduce<number>((total, value) => total + value!, 0);
+}
+
+/** What `read` first finds. */
+function first<T>(
+  values: readonly T[],
+  read: (value: T) => string | null
+): string | null {
+  for (const value of values) {
+    const found = read(value);
+    if (found !== null) {
+      return found;
+    }
+  }
+  return null;
 }
 
 function unique(values: readonly string[]): string[] {
