@@ -3,7 +3,10 @@ import type { IncomingMessage, Server } from 'http';
 import { createServer } from 'http';
 import type { AddressInfo, Socket } from 'net';
 import { panel } from '../../__tests__/mockup';
+import { VramModel } from '../../model/model';
 import { VERSION } from '../../version';
+import { VramClient } from '../client';
+import { SnapshotStream } from '../stream';
 import type { Config, Snapshot } from '../wire';
 import { SCHEMA } from '../wire';
 
@@ -156,4 +159,12 @@ export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) {
     await new Promise(resolve => setTimeout(resolve, 10));
   }
+}
+
+/** A model that has read what the server says; not watching. */
+export async function readModel(server: TestServer): Promise<VramModel> {
+  const client = new VramClient(server.settings);
+  const model = new VramModel({ client, stream: new SnapshotStream(client) });
+  await model.refresh();
+  return model;
 }

@@ -1,3 +1,0 @@
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
-
-export const plugins: JupyterFrontEndPlugin<unknown>[] = [];

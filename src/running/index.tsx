@@ -1,0 +1,44 @@
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { IRunningSessionManagers } from '@jupyterlab/running';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { IVramModel } from '../tokens';
+/* eslint-disable jupyter/prefer-lazy-imports -- rows are drawn at once */
+import { RunningDetail } from './detail';
+import { decorateKernels } from './rows';
+/* eslint-enable jupyter/prefer-lazy-imports */
+
+/** Does nothing where there is no running list. */
+const running: JupyterFrontEndPlugin<void> = {
+  id: 'jupyterlab-vram:running',
+  description: 'Shows GPU memory in the list of running kernels.',
+  autoStart: true,
+  requires: [IVramModel],
+  optional: [IRunningSessionManagers, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    model: IVramModel,
+    managers: IRunningSessionManagers | null,
+    translator: ITranslator | null
+  ) => {
+    if (managers === null) {
+      return;
+    }
+    const language = translator ?? nullTranslator;
+    const trans = language.load('jupyterlab_vram');
+    const locale = language.languageCode.replace('_', '-');
+    decorateKernels(managers, kernelId => (
+      <RunningDetail
+        model={model}
+        kernelId={kernelId}
+        trans={trans}
+        locale={locale}
+      />
+    ));
+  }
+};
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [running];
