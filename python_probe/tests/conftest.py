@@ -1,1 +1,1 @@
-pytest_plugins = ("pytest_jupyter.jupyter_server",)
+pytest_plugins = ("pytest_jupyter.jupyter_server", "fixtures_driver")

@@ -117,6 +117,9 @@ class Device:
     """KB/s, like ``pcie_rx``."""
     pcie_rx: int | None = column("n", 0)
     nvlinks: int = column("i", 0)
+    nvlink_tx: int | None = column("n", 0)
+    """KiB/s over all links, like ``nvlink_rx``."""
+    nvlink_rx: int | None = column("n", 0)
     brand: int = column("i", 5)
     architecture: int = column("i", 8)
     cc_major: int = column("i", 8)
@@ -268,14 +271,17 @@ def load(kind: type[_Row], row: ctypes.Structure) -> _Row:
 def store(kind: type[Any], row: ctypes.Structure, values: dict[str, Any]) -> None:
     """Write columns of a row.
 
-    Raises KeyError for a column that doesn't exist. Text that is too long is cut.
+    Raises KeyError for a column that doesn't exist. Text that is too long is cut. Bytes are
+    stored as they are: a driver may well give a name that is no UTF-8.
     """
     kinds = dict(_columns(kind))
     for name, value in values.items():
         column_kind = kinds[name]
         if column_kind.startswith("c"):
             room = int(column_kind[1:]) - 1
-            value = str(value).encode()[:room].decode("utf-8", "ignore").encode()
+            if not isinstance(value, bytes):
+                value = str(value).encode()[:room].decode("utf-8", "ignore").encode()
+            value = value[:room]
         elif value is None and column_kind == "n":
             value = -1
         setattr(row, name, value)
