@@ -1,3 +1,4 @@
+/* eslint-disable jupyter/no-untranslated-string -- expected texts */
 import { nullTranslator } from '@jupyterlab/translation';
 import {
   gib,
