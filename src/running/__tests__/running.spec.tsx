@@ -1,3 +1,4 @@
+/* eslint-disable jupyter/no-untranslated-string -- expected texts */
 import type { IRunningSessions } from '@jupyterlab/running';
 import { RunningSessionManagers } from '@jupyterlab/running';
 import { nullTranslator } from '@jupyterlab/translation';

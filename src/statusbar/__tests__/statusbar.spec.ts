@@ -24,7 +24,7 @@ import { CommandIDs } from '../../tokens';
 import { statusState } from '../state';
 import { VramStatus } from '../widget';
 
-const TRANS = nullTranslator.load('jupyterlab_vram');
+const trans = nullTranslator.load('jupyterlab_vram');
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
@@ -47,7 +47,7 @@ describe('statusState', () => {
   }
 
   const state = (kernelId: string | null = null) =>
-    statusState(model, kernelId, TRANS, 'en');
+    statusState(model, kernelId, trans, 'en');
 
   const texts = (kernelId: string | null = null) =>
     state(kernelId)?.parts.map(part =>
@@ -164,7 +164,7 @@ describe('VramStatus', () => {
       model,
       commands,
       tracker: null,
-      trans: TRANS,
+      trans: trans,
       locale: 'en'
     });
     bar = new StatusBar();
