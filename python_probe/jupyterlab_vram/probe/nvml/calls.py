@@ -5,12 +5,16 @@ Each takes a device's handle and raises ``NVMLError``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pynvml as nv
 
 from ... import wire
 from ..throttling import throttling as reasons
+
+Listing = Callable[[Any], list[Any]]
 
 LIBRARY_GONE = (
     nv.NVML_ERROR_UNINITIALIZED,
@@ -110,19 +114,36 @@ def pci_bus_id(handle: Any) -> str:
 
 def compute_processes(handle: Any) -> list[tuple[int, int | None]]:
     """(pid, bytes or None) of what computes."""
-    try:
-        rows = nv.nvmlDeviceGetComputeRunningProcesses_v3(handle)
-    except nv.NVMLError_FunctionNotFound:
-        rows = nv.nvmlDeviceGetComputeRunningProcesses_v2(handle)
-    return [(row.pid, row.usedGpuMemory) for row in rows]
+    return _listed(
+        handle,
+        nv.nvmlDeviceGetComputeRunningProcesses_v3,
+        nv.nvmlDeviceGetComputeRunningProcesses_v2,
+    )
+
+
+def mps_processes(handle: Any) -> list[tuple[int, int | None]]:
+    """(pid, bytes or None) of what computes through an MPS server."""
+    return _listed(
+        handle,
+        nv.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+        nv.nvmlDeviceGetMPSComputeRunningProcesses_v2,
+    )
 
 
 def graphics_processes(handle: Any) -> list[tuple[int, int | None]]:
     """(pid, bytes or None) of what draws."""
+    return _listed(
+        handle,
+        nv.nvmlDeviceGetGraphicsRunningProcesses_v3,
+        nv.nvmlDeviceGetGraphicsRunningProcesses_v2,
+    )
+
+
+def _listed(handle: Any, newest: Listing, older: Listing) -> list[tuple[int, int | None]]:
     try:
-        rows = nv.nvmlDeviceGetGraphicsRunningProcesses_v3(handle)
-    except nv.NVMLError_FunctionNotFound:
-        rows = nv.nvmlDeviceGetGraphicsRunningProcesses_v2(handle)
+        rows = newest(handle)
+    except nv.NVMLError_FunctionNotFound:  # Before 510.
+        rows = older(handle)
     return [(row.pid, row.usedGpuMemory) for row in rows]
 
 
@@ -145,13 +166,15 @@ def slices(handle: Any) -> list[Any]:
     return found
 
 
-def cuda_version() -> str | None:
-    """The newest CUDA that the driver supports, as ``13.0``."""
-    try:
+def driver() -> wire.Driver:
+    """The driver's versions, as far as it tells them; never raises."""
+    facts = wire.Driver()
+    with suppress(nv.NVMLError):
+        facts.version = nv.nvmlSystemGetDriverVersion()
+    with suppress(nv.NVMLError):
         number = nv.nvmlSystemGetCudaDriverVersion_v2()
-    except nv.NVMLError:
-        return None
-    return f"{number // 1000}.{number % 1000 // 10}"
+        facts.cuda_version = f"{number // 1000}.{number % 1000 // 10}"
+    return facts
 
 
 def share(percent: int) -> float:

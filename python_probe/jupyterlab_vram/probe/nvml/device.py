@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pynvml as nv
 
@@ -17,7 +17,18 @@ Answer = TypeVar("Answer")
 
 MEMORY = ("memory.used", "memory.total", "memory.free")
 PCIE = ("pcie.rx", "pcie.tx")
+ASKED_ONCE = ("pci_bus_id", "uuid", "name", "temperature.slowdown", "power.limit")
 PER_SLICE = "The driver measures this for the whole card only."
+
+
+class Listed(NamedTuple):
+    """A GPU's processes, or a sentence on why there are none."""
+
+    processes: Sequence[GpuProcess] = ()
+    doubt: str | None = None
+    """The list can't be true, or was lost on the way: another source may do better."""
+    refusal: str | None = None
+    """The driver does not give the list here."""
 
 
 @dataclass
@@ -37,8 +48,10 @@ class Device:
     """It has no memory of its own, but the computer's RAM."""
     slowdown: float | None = None
     power_limit: float | None = None
-    pcie: wire.Traffic | None = None
+    pcie: wire.Traffic = field(default_factory=wire.Traffic)
     """As last measured."""
+    no_pcie: str | None = "Not measured yet."
+    """Why it is not known."""
 
     health: wire.Health = "ok"
     error: int | None = None
@@ -49,6 +62,8 @@ class Device:
     """Whether the last reading met any other refusal."""
     lasting: dict[str, str] = field(default_factory=dict)
     """What it doesn't support: path to reason. Not asked again."""
+    no_lists: set[Callable[..., Any]] = field(default_factory=set)
+    """Lists of processes that it doesn't support."""
     unknown: dict[str, str] = field(default_factory=dict)
     """``lasting`` and what the last reading did not get."""
 
@@ -63,7 +78,10 @@ class Device:
 
     @classmethod
     def identify(cls, handle: Any, index: int, parent: str | None = None) -> Device:
-        """Ask for what stays as it is. Raises NVMLError if the GPU or the library is gone."""
+        """Ask for what stays as it is.
+
+        Raises NVMLError if the library is gone, or the GPU before it has told who it is.
+        """
         device = cls(index=index, uuid="", name="", handle=handle, parent=parent)
         ask = device._ask
         device.pci_bus_id = ask(("pci_bus_id",), calls.pci_bus_id)
@@ -73,25 +91,35 @@ class Device:
         )
         # Some drivers answer with bytes that are no text; that must not hide the GPU.
         device.name = ask(("name",), nv.nvmlDeviceGetName) or f"GPU {index}"
-        if ask(MEMORY, calls.memory) is None:
-            device.unified = device.error == nv.NVML_ERROR_NOT_SUPPORTED and parent is None
-        if parent is None:
-            device.slowdown = ask(("temperature.slowdown",), calls.slowdown)
-            device.power_limit = ask(("power.limit",), calls.power_limit)
-        else:
-            device.lasting["utilization.gpu"] = PER_SLICE
+        try:
+            if ask(MEMORY, calls.memory) is None:
+                device.unified = device.error == nv.NVML_ERROR_NOT_SUPPORTED and parent is None
+            if parent is None:
+                device.slowdown = ask(("temperature.slowdown",), calls.slowdown)
+                device.power_limit = ask(("power.limit",), calls.power_limit)
+            else:
+                device.lasting["utilization.gpu"] = PER_SLICE
+        except nv.NVMLError as error:
+            if error.value in calls.LIBRARY_GONE:
+                raise
+            device._break(error)
+        device.lasting.update({p: why for p, why in device.unknown.items() if p in ASKED_ONCE})
         return device
 
     def shut_out(self, error: nv.NVMLError) -> None:
         """The driver counts this GPU and gives no access to it."""
-        self.handle = None
         self.error = error.value
         if error.value == nv.NVML_ERROR_NO_PERMISSION:
             self.health = "ok"
-            self.lasting = dict.fromkeys(MEMORY, str(error))
+            self.unknown = dict.fromkeys(MEMORY, str(error))
         else:
             self._break(error)
-            self.lasting = self.unknown
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Show it as it was last seen, without asking again."""
+        self.handle = None
+        self.lasting = self.unknown
 
     def read(self, pcie: bool = False) -> wire.Gpu:
         """Everything but the processes; ``pcie``: also measure its traffic now, which takes long.
@@ -119,37 +147,45 @@ class Device:
         gpu.unknown = self.unknown
         return gpu
 
-    def processes(self, total: int | None) -> tuple[list[GpuProcess], str | None, bool]:
-        """Its processes; what is wrong with the list, as a sentence; whether that is because the
-        list can't be true or was lost on the way (rather than not to be had here).
+    def processes(self, total: int | None) -> Listed:
+        """What holds its memory, of which there are ``total`` bytes.
 
-        ``total`` is its memory in bytes. Raises NVMLError only if the library is gone.
+        Raises NVMLError only if the library is gone.
         """
         if self.handle is None or self.broken or self.sliced:
-            return [], None, False
+            return Listed()
         try:
-            compute = calls.compute_processes(self.handle)
-            graphics = self._ask(("processes.graphics",), calls.graphics_processes) or []
+            compute = calls.compute_processes(self.handle) + self._list(calls.mps_processes)
+            found = merge(self.uuid, compute, self._list(calls.graphics_processes))
         except nv.NVMLError as error:
             if error.value in calls.LIBRARY_GONE:
                 raise
-            doubtful = error.value not in calls.REFUSED or isinstance(
-                error, nv.NVMLError_FunctionNotFound
-            )
-            return (
-                [],
-                f"The driver did not list the processes of GPU {self.index}: {error}.",
-                doubtful,
-            )
-        found = merge(self.uuid, compute, graphics)
+            if error.value in calls.BROKEN:
+                self._break(error)
+                return Listed()
+            words = f"The driver did not list the processes of GPU {self.index}: {error}."
+            if error.value == nv.NVML_ERROR_FUNCTION_NOT_FOUND or error.value not in calls.REFUSED:
+                return Listed(doubt=words)
+            return Listed(refusal=words)
         wrong = implausible(found, total)
         if wrong:
-            return (
-                [],
-                f"The driver's process list of GPU {self.index} can't be right: {wrong}.",
-                True,
+            return Listed(
+                doubt=f"The driver's process list of GPU {self.index} can't be right: {wrong}."
             )
-        return found, None, False
+        return Listed(found)
+
+    def _list(self, call: Callable[[Any], list[tuple[int, int | None]]]) -> list[Any]:
+        """A list that not every driver has; none there is an empty one."""
+        if call in self.no_lists:
+            return []
+        try:
+            return call(self.handle)
+        except nv.NVMLError as error:
+            if error.value not in calls.REFUSED:
+                raise
+            if error.value in calls.UNSUPPORTED:
+                self.no_lists.add(call)
+            return []
 
     def _read(self, gpu: wire.Gpu, pcie: bool) -> None:
         ask = self._ask
@@ -174,11 +210,22 @@ class Device:
         gpu.fan = ask(("fan",), calls.fan)
         gpu.throttling = ask(("throttling",), calls.throttling) or []
         if pcie:
-            self.pcie = ask(PCIE, calls.pcie)
-        elif self.pcie is None:
-            for path in PCIE:
-                self.unknown.setdefault(path, "Not measured yet.")
-        gpu.pcie = self.pcie or wire.Traffic()
+            self._measure_pcie()
+        gpu.pcie = self.pcie
+        if self.no_pcie:
+            self.unknown.update(dict.fromkeys(PCIE, self.no_pcie))
+
+    def _measure_pcie(self) -> None:
+        if PCIE[0] in self.lasting:
+            return
+        try:
+            self.pcie, self.no_pcie = calls.pcie(self.handle), None
+        except nv.NVMLError as error:
+            if error.value in calls.LIBRARY_GONE or error.value in calls.BROKEN:
+                raise
+            self.pcie, self.no_pcie = wire.Traffic(), str(error)
+            if error.value in calls.UNSUPPORTED:
+                self.lasting.update(dict.fromkeys(PCIE, self.no_pcie))
 
     def _ask(self, paths: tuple[str, ...], call: Callable[[Any], Answer]) -> Answer | None:
         """The answer; or None, with the reason kept for each of the paths it would have filled.

@@ -1,7 +1,7 @@
 """NVML's life cycle: opened by the first reading, opened again after a failure.
 
 What does not change (names, ids, limits) is read when the library is opened and again every minute;
-in between, nothing is asked that a GPU does not support. A reading makes about 13 calls a GPU. PCIe
+in between, nothing is asked that a GPU does not support. A reading makes about 14 calls a GPU. PCIe
 traffic is measured on one GPU in each reading, in turn, because that takes real boards 40 ms: the
 value is as many readings old as there are GPUs.
 """
@@ -73,9 +73,7 @@ class NvmlProbe:
         if not self._open:
             nv.nvmlInit()
             self._open = True
-        self._driver = wire.Driver(
-            version=nv.nvmlSystemGetDriverVersion(), cuda_version=calls.cuda_version()
-        )
+        self._driver = calls.driver()
         self._devices = self._enumerate()
         self._refresh_at = now + self._refresh
 
@@ -96,7 +94,10 @@ class NvmlProbe:
                 card.sliced = bool(slices)
                 found += [card, *slices]
         here = {device.uuid for device in found}
-        return found + [d for d in self._devices if d.broken and d.uuid not in here]
+        gone = [device for device in self._devices if device.broken and device.uuid not in here]
+        for device in gone:
+            device.let_go()
+        return found + gone
 
     def _absent(self, index: int, error: nv.NVMLError) -> Device:
         """A GPU without access, under the name that it had when it last answered."""
@@ -112,18 +113,19 @@ class NvmlProbe:
         doubt: str | None = None
         refusal: str | None = None
         cards = [device for device in self._devices if device.parent is None]
-        self._turn = (self._turn + 1) % max(len(cards), 1)
+        self._turn += 1
+        its_turn = cards[self._turn % len(cards)] if cards else None
         for device in self._devices:
-            gpu = device.read(pcie=device is cards[self._turn])
-            listed, wrong, doubtful = device.processes(gpu.memory.total)
+            gpu = device.read(pcie=device is its_turn)
+            listed = device.processes(gpu.memory.total)
+            # It may break between the two.
+            gpu.health, gpu.unknown = device.health, device.unknown
             if device.unified and not device.broken:
-                share_ram(gpu, listed)
+                share_ram(gpu, listed.processes)
             gpus.append(gpu)
-            processes += listed
-            if wrong and doubtful:
-                doubt = doubt or wrong
-            else:
-                refusal = refusal or wrong
+            processes += listed.processes
+            doubt = doubt or listed.doubt
+            refusal = refusal or listed.refusal
         if all(device.silent and not device.broken for device in self._devices):
             return self._silence()
         return Reading(
