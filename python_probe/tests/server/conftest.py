@@ -58,3 +58,22 @@ def ask(app, jp_fetch):
         return response.code, json.loads(response.body)
 
     return ask
+
+
+@pytest.fixture
+def browser(app, http_server_client, jp_base_url, jp_http_port):
+    """Sign in as a browser does: the headers that it then sends, good for reading."""
+
+    async def browser():
+        host = {"Host": f"localhost:{jp_http_port}"}
+        token = app.serverapp.identity_provider.token
+        response = await http_server_client.fetch(
+            f"{jp_base_url}api/status?token={token}", headers=host
+        )
+        sent = response.headers.get_list("Set-Cookie")
+        cookie = "; ".join(each.split(";")[0] for each in sent)
+        headers = {**host, "Authorization": "", "Cookie": cookie}
+        await http_server_client.fetch(f"{jp_base_url}jupyterlab-vram/config", headers=headers)
+        return headers
+
+    return browser
