@@ -6,6 +6,7 @@ import time
 from queue import Empty
 from types import TracebackType
 from typing import Any, Literal
+from uuid import uuid4
 
 import zmq
 
@@ -26,8 +27,11 @@ class Conversation:
     ) -> None:
         self._kernel = kernel
         self._provisioner = kernel.provisioner
-        client = kernel.client(context=context)
-        self._session = client.session
+        # A name of our own: kernels hand a connection over to whoever comes with the same one, and
+        # other extensions' clients have the manager's.
+        self._session = kernel.session.clone()
+        self._session.session = uuid4().hex
+        client = kernel.client(context=context, session=self._session)
         # Closed by itself: the client's stop_channels() would first open those that never were.
         self._channel = client.control_channel if channel == "control" else client.shell_channel
         self._awaited: str | None = None

@@ -16,7 +16,7 @@ from ..format import gib
 from . import inside, lifecycle
 from .answers import RemedyDone
 from .channel import KernelChannel
-from .errors import KernelError, KernelGone
+from .errors import KernelBusy, KernelError, KernelGone
 from .figures import LastMeasured, Measured, cached, live
 from .known import KnownKernel
 from .lifecycle import KernelRefused, OldProcesses, Read
@@ -45,6 +45,9 @@ class Tools:
 
         Raises: as ``inside.look``.
         """
+        # one that was asked before would answer while a cell runs
+        if (await self.registry.get(kernel.id)).state == "busy":
+            raise KernelBusy()
         figures = await inside.look(self.channel, kernel.id)
         self.measured.put(kernel, figures)
         return figures

@@ -360,3 +360,16 @@ async def test_hidden_processes_are_unknown_not_zero(
     report = await remedies().run(someone.kernel_id, request("restart"), lambda _: None)
     assert report.freed is None
     assert "doesn't say" in (report.steps[0].text or "")
+
+
+async def test_other_clients_of_the_server_keep_their_connection(
+    remedies: Make, person: Open
+) -> None:
+    """One from the same kernel manager, as other extensions have it."""
+    someone = await person()
+    await someone.run(TAKE.format(gib=1) + CACHE.format(gib=1))
+    door = remedies()
+    await door.plan(someone.kernel_id)
+    assert (await someone.run("1"))["status"] == "ok"
+    await door.run(someone.kernel_id, request("release-cache"), lambda _: None)
+    assert (await someone.run("2"))["status"] == "ok"
