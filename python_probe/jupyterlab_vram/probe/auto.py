@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
+
 from .. import wire
 from .nvidia_smi import NvidiaSmiProbe
 from .nvml import NvmlProbe
@@ -40,9 +42,9 @@ class AutoProbe:
     def _without_nvml(self, missing: Reading) -> Reading:
         reading = self._nvidia_smi.read()
         if reading.state == "no-library" and missing.problem and reading.problem:
-            tried = dict.fromkeys([*missing.problem.tried, *reading.problem.tried])
-            missing.problem.tried[:] = tried
-            return missing
+            tried = list(dict.fromkeys([*missing.problem.tried, *reading.problem.tried]))
+            problem = msgspec.structs.replace(missing.problem, tried=tried)
+            return replace(missing, problem=problem)
         return reading
 
     def _with_other_processes(self, reading: Reading) -> Reading:

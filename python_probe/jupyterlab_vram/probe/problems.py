@@ -10,7 +10,7 @@ from ..wire import Problem, Source
 from . import host
 from .reading import Reading, Trouble
 
-RETRY = "jupyterlab-vram keeps trying and shows the GPU as soon as it answers."
+RETRY = "Jupyter keeps trying and shows the GPU as soon as it answers."
 
 
 def no_library() -> Trouble:
@@ -33,7 +33,7 @@ def no_library() -> Trouble:
             "(or in this container).",
             hint="If there is an NVIDIA GPU, install its driver; a container must be started with "
             "access to the GPU.",
-            tried=["The driver's library (NVML) was not found.", *tried()],
+            tried=["The NVIDIA driver's library was not found.", *tried()],
         ),
     )
 

@@ -65,6 +65,8 @@ class Program:
             stderr=subprocess.PIPE,
             # A group of its own, so that a wrapper script is killed with what it has started.
             start_new_session=True,
+            # On Windows: no console window that flashes up.
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         try:
             text, errors = process.communicate(timeout=self._limit)
