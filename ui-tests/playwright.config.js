@@ -16,7 +16,17 @@ module.exports = {
   ...galata,
   testDir: path.join(__dirname, 'tests'),
   outputDir: path.join(__dirname, 'test-results'),
-  reporter: [['list'], ['junit', {}]],
+  reporter: [
+    ['list'],
+    [
+      'junit',
+      {
+        outputFile:
+          process.env.PLAYWRIGHT_JUNIT_OUTPUT_NAME ??
+          path.join(__dirname, 'test-results', 'junit.xml')
+      }
+    ]
+  ],
   retries: process.env.CI ? 1 : 0,
   workers: 1,
   use: {
