@@ -2,6 +2,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Report } from '../service/wire';
+import { baseName } from '../panel/names';
 import { CommandIDs, type IVramModel } from '../tokens';
 import { confirmRestart, confirmShutdown } from './confirm';
 import { details } from './details';
@@ -10,7 +11,7 @@ import { endProcesses, leftovers, type IProcess } from './end';
 import { failureText } from './failure';
 import { KernelRunner, openWidget } from './runner';
 import { FreeSession } from './session';
-import { baseName, kernelTitle } from './subject';
+import { kernelTitle } from './subject';
 import {
   checkingToast,
   failureToast,

@@ -118,15 +118,17 @@ export class FreeDialog extends Dialog<void> {
     this._footer = footerOf(this._session);
     const { secondary, primary, note } = this._footer;
     const [left, right] = this._renderer.buttonNodes;
-    const focused = document.activeElement;
     show(left, secondary);
     show(right, primary);
     this._renderer.note.textContent = note;
+    const focused = document.activeElement;
     if (
       this.isAttached &&
-      (focused === document.body ||
-        (focused instanceof HTMLElement && focused.offsetParent === null) ||
-        before.phase !== this._footer.phase)
+      (before.phase !== this._footer.phase ||
+        focused === document.body ||
+        [left, right].some(
+          node => node === focused && (node.hidden || node.disabled)
+        ))
     ) {
       this._focusFirst();
     }

@@ -2,12 +2,13 @@ import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { formatBytes } from '../format';
+import { baseName } from '../panel/names';
 import type { Holder } from '../service/wire';
 import type { IVramModel } from '../tokens';
 import { ask } from './confirm';
 import { failureText } from './failure';
 import { ProcessLine } from './result';
-import { baseName, gpuTitle } from './subject';
+import { gpuTitle } from './subject';
 import { failureToast, showToast, shorten, type IToast } from './toasts';
 
 /** A process as the reading named it; the server checks that it still is the same one. */
@@ -39,8 +40,8 @@ export async function endProcesses(
   }
   const id = showToast({
     message: trans._n(
-      'Ending %1 process; checking that the memory is gone…',
-      'Ending %1 processes; checking that the memory is gone…',
+      'Ending %1 process…',
+      'Ending %1 processes…',
       processes.length
     ),
     type: 'default',
@@ -72,11 +73,7 @@ export function endToast(
 ): IToast {
   if (reasons.length === 0) {
     return {
-      message: trans._n(
-        '%1 process ended; its GPU memory is free.',
-        '%1 processes ended; their GPU memory is free.',
-        ended
-      ),
+      message: trans._n('%1 process ended.', '%1 processes ended.', ended),
       type: 'success',
       autoClose: 6000
     };
@@ -145,7 +142,9 @@ function EndBody(props: {
               processes.length,
               where(trans, bytes, gpus)
             )}{' '}
-        {trans.__('No notebook uses this memory.')}
+        {holders.length > 0 &&
+          holders.every(holder => holder.kind === 'leftover') &&
+          trans.__('No notebook uses this memory.')}
       </p>
       {processes.map((process, i) => (
         <ProcessLine

@@ -7,8 +7,9 @@ import type { Holder, Report, RunRequest, Survivor } from '../service/wire';
 import { SCHEMA } from '../service/wire';
 import type { IVramModel } from '../tokens';
 
-/** How long the old processes' memory may take to go, in ms, and how often to look. */
 const PATIENCE = 10000;
+
+/** Milliseconds between two looks. */
 const PAUSE = 500;
 
 /** Runs remedies on a kernel; rejects with a sentence. */
@@ -29,7 +30,9 @@ export class KernelRunner implements IKernelRunner {
   constructor(
     private _model: IVramModel,
     private _app: JupyterFrontEnd,
-    private _trans: TranslationBundle
+    private _trans: TranslationBundle,
+    /** Milliseconds that the old processes' memory may take to go. */
+    private _patience = PATIENCE
   ) {}
 
   async run(kernelId: string, request: RunRequest): Promise<Report> {
@@ -116,7 +119,7 @@ export class KernelRunner implements IKernelRunner {
     processes: readonly Holder[],
     fresh: number
   ): Promise<Holder[] | null> {
-    const deadline = Date.now() + PATIENCE;
+    const deadline = Date.now() + this._patience;
     for (;;) {
       await this._model.refresh();
       const { snapshot } = this._model;

@@ -1,29 +1,19 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge } from '../format';
+import { kernelNames } from '../panel/names';
 import type { IVramModel } from '../tokens';
 
-/** The last part of a path. */
-export function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
-}
-
 /**
- * What a kernel is called: its notebook's file name, else its session's, else the kernelspec with
- * the start of its id.
+ * What a kernel is called, as in the panel's list: its notebook's file name, with the folder where
+ * two have the same.
  */
 export function kernelTitle(
   model: IVramModel,
   kernelId: string,
   trans: TranslationBundle
 ): string {
-  const kernel = model.kernel(kernelId);
-  const path = kernel?.notebook ?? kernel?.sessions[0]?.path;
-  if (path) {
-    return baseName(path);
-  }
-  return kernel
-    ? trans.__('%1 kernel %2', kernel.name, kernelId.slice(0, 8))
-    : trans.__('kernel %1', kernelId.slice(0, 8));
+  const names = kernelNames(trans, model.snapshot?.kernels ?? []);
+  return names.get(kernelId) ?? trans.__('kernel %1', kernelId.slice(0, 8));
 }
 
 /** `GPU 0` or `GPU 0, 1`; empty where the kernel's GPUs are not known. */

@@ -1,0 +1,399 @@
+import { Dialog, Notification } from '@jupyterlab/apputils';
+import { nullTranslator } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import { gib, TAKEN_AT } from '../../__tests__/mockup';
+import { VramRequestError } from '../../service/client';
+import { CommandIDs } from '../../tokens';
+import { FreeActions } from '../actions';
+import { addCommands } from '../commands';
+import { details } from '../details';
+import { KernelRunner } from '../runner';
+import {
+  FakeModel,
+  fakeApp,
+  KERNEL,
+  report,
+  step,
+  trans,
+  until
+} from './fakes';
+
+const size = (text: string) => text.replace(/ GiB/g, '\u00a0GiB');
+
+let model: FakeModel;
+let app: ReturnType<typeof fakeApp>;
+let actions: FreeActions;
+let refreshed: string[];
+
+const toasts = () => Notification.manager.notifications;
+const dialog = () => document.querySelector<HTMLElement>('.jp-Dialog');
+const buttons = () =>
+  dialog()!.querySelectorAll<HTMLButtonElement>('.jp-Dialog-button');
+
+function start(documents: object[] = []): void {
+  refreshed = [];
+  app = fakeApp(documents, refreshed);
+  const _trans = nullTranslator.load('jupyterlab');
+  actions = new FreeActions(app, model, trans, _trans);
+  addCommands({
+    app,
+    model,
+    tracker: null,
+    trans,
+    actions: async () => actions
+  });
+}
+
+async function answer(accept: boolean): Promise<void> {
+  await until('dialog', () => dialog() && buttons().length === 2);
+  buttons()[accept ? 1 : 0].click();
+}
+
+beforeEach(() => {
+  model = new FakeModel();
+  start();
+});
+
+afterEach(() => {
+  Dialog.flush();
+  Notification.manager.dismiss();
+  document.body.replaceChildren();
+});
+
+describe('restart and shut down', () => {
+  it('asks in JupyterLab’s words, with what it returns', async () => {
+    const done = actions.restart(KERNEL);
+    await until('dialog', () => dialog()?.textContent?.includes('Returns'));
+    expect(dialog()!.getAttribute('aria-label')).toBe('Restart Kernel?');
+    expect(dialog()!.textContent).toContain(
+      'Do you want to restart the kernel of embeddings.ipynb? All variables will be lost.'
+    );
+    expect(dialog()!.textContent).toContain(size('Returns 11.2 GiB to GPU 0.'));
+    expect(document.activeElement).toBe(buttons()[0]);
+    await answer(false);
+    await done;
+    expect(model.requests).toEqual([]);
+    expect(toasts()).toEqual([]);
+  });
+
+  it('says that it checks, then what came back', async () => {
+    let finish = () => {};
+    model.onRun = () =>
+      new Promise(resolve => {
+        finish = () => resolve(report([step('restart', 11.2)]));
+      });
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await until('toast', () => toasts().length === 1);
+    expect(toasts()[0].message).toContain('checking that the memory is gone');
+    expect(model.requests).toEqual([{ remedies: [{ id: 'restart' }] }]);
+    finish();
+    await done;
+    expect(toasts().map(({ message }) => message)).toEqual([
+      size('embeddings.ipynb restarted. Freed 11.2 GiB.')
+    ]);
+  });
+
+  it('lets documents learn that the kernel is gone', async () => {
+    model.onRun = async () => report([step('shutdown', 11.2)]);
+    const done = actions.shutdown(KERNEL);
+    await answer(true);
+    await done;
+    expect(model.requests).toEqual([{ remedies: [{ id: 'shutdown' }] }]);
+    expect(refreshed).toEqual(['kernels', 'sessions']);
+    expect(toasts()[0].message).toBe(
+      size('embeddings.ipynb was shut down. Freed 11.2 GiB.')
+    );
+  });
+
+  it('names survivors with a way to end them', async () => {
+    model.onRun = async () =>
+      report([step('restart', 10)], {
+        survivors: [
+          {
+            pid: 7,
+            started_at: 5,
+            name: 'python',
+            gpu: 'GPU-0',
+            bytes: gib(1.2)
+          }
+        ]
+      });
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await done;
+    const [toast] = toasts();
+    expect(toast.message).toBe(
+      size(
+        'embeddings.ipynb restarted, but 1.2 GiB stays with 1 process it had started.'
+      )
+    );
+    expect(toast.options.autoClose).toBe(false);
+    toast.options.actions![0].callback(new MouseEvent('click'));
+    await until('end dialog', () =>
+      dialog()?.textContent?.includes('End leftover processes?')
+    );
+    await answer(false);
+  });
+
+  it('says why it failed, for as long as it takes to read', async () => {
+    model.onRun = () =>
+      Promise.reject(new VramRequestError('refused', 'It is being freed.'));
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await done;
+    const [toast] = toasts();
+    expect(toast.type).toBe('error');
+    expect(toast.message).toBe('It is being freed.');
+    expect(toast.options.autoClose).toBe(false);
+  });
+});
+
+describe('at once', () => {
+  it('releases, and says the measured result', async () => {
+    model.onRun = async () => report([step('release-cache', 3.8)]);
+    await actions.releaseCache(KERNEL);
+    expect(toasts()[0].message).toBe(
+      size('Freed 3.8 GiB in embeddings.ipynb; it still holds 7.4 GiB.')
+    );
+  });
+
+  it('marks a framework’s figure, and an unknown one', async () => {
+    model.onRun = async () =>
+      report([step('release-cache', 3.8, { freed_by: 'framework' })]);
+    await actions.releaseCache(KERNEL);
+    expect(toasts()[0].message).toContain('≈');
+    Notification.manager.dismiss();
+    model.onRun = async () => report([step('release-cache', null)]);
+    await actions.releaseCache(KERNEL);
+    expect(toasts()[0].message).toContain('could not be measured');
+  });
+
+  it('is silent about an interrupt that worked, and offers Restart… else', async () => {
+    model.onRun = async () => report([step('interrupt', null)]);
+    await actions.interrupt(KERNEL);
+    expect(toasts()).toEqual([]);
+    model.onRun = async () =>
+      report([step('interrupt', null, { ok: false, text: 'No answer.' })]);
+    await actions.interrupt(KERNEL);
+    expect(toasts()[0].message).toBe('No answer.');
+    expect(toasts()[0].options.actions![0].label).toBe('Restart…');
+  });
+
+  it('keeps every message within what JupyterLab shows', async () => {
+    const notebook = `${'deep-'.repeat(60)}end.ipynb`;
+    const row = { ...model.kernel(KERNEL)!, notebook };
+    model.snapshot = { ...model.snapshot!, kernels: [row] };
+    model.onRun = async () =>
+      report([step('restart', 1)], {
+        survivors: Array.from({ length: 120 }, (_, i) => ({
+          pid: i + 5,
+          started_at: 1,
+          name: null,
+          gpu: null,
+          bytes: gib(100)
+        }))
+      });
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await done;
+    const { message } = toasts()[0];
+    expect(message.length).toBeLessThanOrEqual(140);
+    expect(message).toContain('120 processes it had started.');
+    expect(message).toContain('end.ipynb');
+  });
+});
+
+describe('a restart of an open notebook', () => {
+  /** The kernel as the server sees it before and after core restarted it. */
+  function openNotebook(newPid: number, left: number[]): { restarts: number } {
+    const seen = { restarts: 0 };
+    const holders = [2101, 2102].map(pid => ({
+      ...model.snapshot!.holders[0],
+      gpu: 'GPU-0',
+      kind: 'kernel' as const,
+      kernel_id: KERNEL,
+      pid,
+      started_at: 5,
+      bytes: gib(5.6)
+    }));
+    const read = (pid: number, pids: number[], takenAt: number) => {
+      model.snapshot = {
+        ...model.snapshot!,
+        taken_at: takenAt,
+        holders: holders.filter(each => pids.includes(each.pid)),
+        kernels: [
+          {
+            ...model.kernel(KERNEL)!,
+            pids: [pid],
+            bytes: gib(5.6 * pids.length)
+          }
+        ]
+      };
+    };
+    read(2101, [2101, 2102], TAKEN_AT);
+    model.onRefresh = () => {
+      if (seen.restarts > 0) {
+        read(newPid, left, TAKEN_AT + 60);
+      }
+    };
+    start([
+      {
+        id: 'doc',
+        sessionContext: {
+          session: { kernel: { id: KERNEL } },
+          restartKernel: async () => {
+            seen.restarts++;
+          }
+        }
+      }
+    ]);
+    return seen;
+  }
+
+  it('goes through the notebook, and is measured all the same', async () => {
+    const seen = openNotebook(3000, []);
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await done;
+    expect(seen.restarts).toBe(1);
+    expect(model.requests).toEqual([]);
+    expect(toasts()[0].message).toBe(
+      size('embeddings.ipynb restarted. Freed 11.2 GiB.')
+    );
+  });
+
+  it('notices that the process is the same', async () => {
+    openNotebook(2101, []);
+    const done = actions.restart(KERNEL);
+    await answer(true);
+    await done;
+    expect(toasts()[0].type).toBe('error');
+    expect(toasts()[0].message).toContain('did not restart');
+  });
+
+  it('names what survives, after waiting for it', async () => {
+    openNotebook(3000, [2102]);
+    const runner = new KernelRunner(model, app, trans, 600);
+    const started = Date.now();
+    const { freed, remains, survivors, steps } = await runner.run(KERNEL, {
+      remedies: [{ id: 'restart' }]
+    });
+    expect(Date.now() - started).toBeGreaterThan(500);
+    expect(steps[0].ok).toBe(true);
+    expect(freed).toBe(gib(5.6));
+    expect(remains.bytes).toBe(gib(5.6));
+    expect(survivors.map(({ pid }) => pid)).toEqual([2102]);
+  });
+
+  it('does not guess where no reading came after it', async () => {
+    openNotebook(3000, []);
+    model.onRefresh = () => undefined;
+    const runner = new KernelRunner(model, app, trans, 0);
+    const { freed, steps } = await runner.run(KERNEL, {
+      remedies: [{ id: 'restart' }]
+    });
+    expect(steps[0].ok).toBe(true);
+    expect(freed).toBeNull();
+  });
+});
+
+describe('leftovers', () => {
+  it('lists them, ends each after asking, and says what came of it', async () => {
+    const pids: number[] = [];
+    model.onEnd = async pid => {
+      pids.push(pid);
+      return {
+        version: '0.1.0',
+        schema: 1,
+        pid,
+        ended: pid === 2001,
+        text: 'It does not end.'
+      };
+    };
+    const done = actions.end();
+    await until('dialog', () => dialog()?.textContent?.includes('2002'));
+    const text = dialog()!.textContent!;
+    expect(text).toContain(
+      size('2 processes of old-train.ipynb still hold 1.9 GiB on GPU 0.')
+    );
+    expect(text).toContain('data-loading worker');
+    expect(buttons()[1].textContent).toBe('End 2 processes');
+    expect(pids).toEqual([]);
+    await answer(true);
+    await done;
+    expect(pids).toEqual([2001, 2002]);
+    expect(toasts()[0].message).toBe(
+      '1 process ended. Another did not: It does not end.'
+    );
+  });
+
+  it('ends nothing without a yes', async () => {
+    const done = actions.end([{ pid: 2001, startedAt: 5 }]);
+    await answer(false);
+    await done;
+    expect(toasts()).toEqual([]);
+  });
+});
+
+describe('details', () => {
+  it('tells source, versions and the kernel’s row', () => {
+    const text = details(model, 'JupyterLab 4.6.6', KERNEL);
+    expect(text).toContain('JupyterLab 4.6.6');
+    expect(text).toContain('source: nvml, state: ok');
+    expect(text).toContain('driver: 575.57, CUDA 12.9');
+    expect(text).toContain('embeddings.ipynb');
+    expect(text).toContain(`(${gib(3.8)} bytes)`);
+    expect(text).not.toContain('llm-eval');
+  });
+
+  it('tells that there is no reading', () => {
+    model.snapshot = null;
+    model.status = 'missing';
+    expect(details(model, 'JupyterLab 4.6.6')).toContain('none (missing)');
+  });
+});
+
+describe('commands', () => {
+  const { free, interrupt, end, openNotebook, releaseCache } = CommandIDs;
+  const enabled = (id: string, args = {}) => app.commands.isEnabled(id, args);
+  const caption = (id: string, args = {}) => app.commands.caption(id, args);
+
+  it('are off without a kernel, and say why', () => {
+    expect(enabled(free)).toBe(false);
+    expect(caption(free)).toContain('Open a notebook');
+    expect(enabled(free, { kernelId: KERNEL })).toBe(true);
+  });
+
+  it('name the kernel except in its own menu', () => {
+    const label = (args: ReadonlyPartialJSONObject) =>
+      app.commands.label(free, args);
+    expect(label({ kernelId: KERNEL })).toBe(
+      'Free GPU Memory of embeddings.ipynb…'
+    );
+    expect(label({ kernelId: KERNEL, menu: true })).toBe('Free GPU Memory…');
+  });
+
+  it('follow the state of the kernel and of the server', () => {
+    expect(enabled(interrupt, { kernelId: KERNEL })).toBe(false);
+    expect(enabled(interrupt, { kernelId: 'train-resnet' })).toBe(true);
+    expect(enabled(releaseCache, { kernelId: 'train-resnet' })).toBe(false);
+    expect(enabled(openNotebook, { kernelId: KERNEL })).toBe(true);
+    expect(enabled(end)).toBe(true);
+    model.snapshot = { ...model.snapshot!, holders: [] };
+    expect(enabled(end)).toBe(false);
+    expect(enabled(end, { processes: [{ pid: 7, startedAt: 1 }] })).toBe(true);
+    model.status = 'stale';
+    expect(enabled(free, { kernelId: KERNEL })).toBe(false);
+    expect(caption(free, { kernelId: KERNEL })).toContain('does not answer');
+  });
+
+  it('describe their arguments', async () => {
+    for (const id of Object.values(CommandIDs)) {
+      if (app.commands.hasCommand(id)) {
+        const { args } = await app.commands.describedBy(id);
+        expect(args).toMatchObject({ type: 'object' });
+      }
+    }
+  });
+});
