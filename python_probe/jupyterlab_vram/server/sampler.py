@@ -77,6 +77,7 @@ class Sampler:
         self._call: tuple[asyncio.Future[Reading], float] | None = None
         self._awake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._fault: str | None = None
 
     def start(self) -> None:
         """Begin to look after watchers; needs a running event loop."""
@@ -120,9 +121,12 @@ class Sampler:
             try:
                 if self._watched() or await self._in_use():
                     await self.read()
-            except Exception:
-                # A fault of ours must not end the readings of everybody.
-                self.log.exception("A reading of the GPU failed; the next one is tried in time.")
+                self._fault = None
+            except Exception as error:
+                # A fault of ours must not end the readings of everybody, nor fill the log.
+                if repr(error) != self._fault:
+                    self.log.exception("A reading of the GPU failed; it is tried again.")
+                self._fault = repr(error)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._awake.wait(), max(due - loop.time(), 0.0))
 

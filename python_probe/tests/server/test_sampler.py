@@ -69,11 +69,12 @@ class Stand:
 
 
 @pytest.fixture
-def stand():
+def stand(jp_asyncio_loop):
     stand = Stand()
     yield stand
     stand.probe.free.set()
     stand.sampler.close()
+    jp_asyncio_loop.run_until_complete(asyncio.sleep(0.01))
 
 
 async def test_nobody_looks_so_the_driver_is_never_called(stand, monkeypatch):
@@ -172,16 +173,19 @@ async def test_another_source_takes_over_while_the_old_one_hangs(stand):
     assert other.reads == 1
 
 
-async def test_a_fault_of_ours_is_logged_and_tried_again(stand, caplog):
+async def test_a_fault_of_ours_is_logged_once_and_tried_again(stand, caplog):
     describe = stand.sampler._describe
 
     async def broken(reading):
-        stand.sampler._describe = describe
         raise RuntimeError("a defect")
 
     stand.sampler._describe = broken
     stand.watch()
     stand.sampler.start()
     await asyncio.sleep(0.2)
-    assert "a defect" in caplog.text
+    assert stand.probe.reads > 2
+    (record,) = (record for record in caplog.records if record.name == LOG.name)
+    assert "a defect" in record.exc_text
+    stand.sampler._describe = describe
+    await asyncio.sleep(0.2)
     assert stand.samples
