@@ -1,5 +1,8 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
-import { nullTranslator } from '@jupyterlab/translation';
+import {
+  nullTranslator,
+  type TranslationBundle
+} from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
@@ -25,7 +28,7 @@ import type {
   IVramModel
 } from '../../tokens';
 
-export const trans = nullTranslator.load('jupyterlab_vram');
+export const trans: TranslationBundle = nullTranslator.load('jupyterlab_vram');
 
 /** The kernel of the drawings' plan. */
 export const KERNEL = 'embeddings';
