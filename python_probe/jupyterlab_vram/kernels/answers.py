@@ -101,8 +101,8 @@ class Silent(Struct, kw_only=True, frozen=True):
     """The kernel runs but gave no usable answer in time."""
 
     text: str = (
-        "The kernel does not answer: the code that it runs lets nothing else in. Wait, interrupt "
-        "it, or restart the kernel."
+        "The kernel does not answer: it is still starting, or the code that it runs lets nothing "
+        "else in. Wait, interrupt it, or restart the kernel."
     )
 
 

@@ -89,7 +89,7 @@ class KernelChannel:
                 f"is {language or 'not known'}.",
                 possible=False,
             )
-        if kernel.execution_state != "idle":
+        if kernel.execution_state == "busy":
             return Busy()
         return await self._install(kernel)
 
@@ -132,7 +132,7 @@ class KernelChannel:
         with Conversation(kernel, self._context, "shell") as conversation:
             # The server's idle may be wrong (other extensions' requests flip it), so the main
             # thread itself is asked first, by a request that the server doesn't count.
-            info = await conversation.ask("kernel_info_request", {}, FIGURES_LIMIT)
+            info = await conversation.ask("kernel_info_request", {}, START_LIMIT)
             if isinstance(info, Silent):
                 return await self._busy_or_silent(kernel)
             if not isinstance(info, dict):
