@@ -38,11 +38,12 @@ class _Device:
 
 
 class _Process:
-    def __init__(self) -> None:
+    def __init__(self, parent: _Process | None = None) -> None:
+        self.parent = parent
+        """What a forked child has inherited and mustn't touch: its arrays still refer to it."""
         self.lock = threading.Lock()
         self.ledger: Ledger | None = None
         self.devices: dict[int, _Device] = {}
-        self.parent_used_it = False
 
 
 _process = _Process()
@@ -51,8 +52,9 @@ _process = _Process()
 def _after_fork() -> None:
     """A forked child can't use the parent's contexts, and mustn't free the parent's blocks."""
     global _process
-    parent, _process = _process, _Process()
-    _process.parent_used_it = bool(parent.devices) or parent.parent_used_it
+    if _process.devices or _process.parent:
+        _process = _Process(_process)
+    _process.lock = threading.Lock()  # Another thread may have held it, and there is none here.
 
 
 if hasattr(os, "register_at_fork"):
@@ -206,7 +208,7 @@ def _number(device: int) -> int:
 
 def _context(device: int) -> _Device:
     """The device, with a context made at its first use."""
-    if _process.parent_used_it:
+    if _process.parent:
         raise RuntimeError(
             "Cannot re-initialize the simulated GPU in forked subprocess. To use it with "
             "multiprocessing, you must use the 'spawn' start method"
