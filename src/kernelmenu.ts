@@ -19,7 +19,8 @@ const ITEMS: ReadonlyArray<string | null> = [
  *
  * #### Notes
  * Commands get `{kernelId, menu: true}`: their labels leave out the kernel's name then. A command
- * whose plugin is disabled is left out. Disposes itself once it has closed.
+ * whose plugin is disabled is left out. Once closed, it disposes itself, and who had the focus gets
+ * it back unless the choice took it.
  */
 export function openKernelMenu(
   commands: CommandRegistry,
@@ -36,9 +37,18 @@ export function openKernelMenu(
       menu.addItem({ command, args: { kernelId, menu: true } });
     }
   }
-  // The command runs after `aboutToClose`, in the same task.
+  const focused = document.activeElement;
   menu.aboutToClose.connect(() => {
-    setTimeout(() => menu.dispose());
+    // The chosen command runs after this signal, in the same task.
+    setTimeout(() => {
+      menu.dispose();
+      if (
+        document.activeElement === document.body &&
+        focused instanceof HTMLElement
+      ) {
+        focused.focus();
+      }
+    });
   }, menu);
   menu.open(x, y);
   return menu;

@@ -34,6 +34,9 @@ const MISSED = 3;
 /** Seconds that a notice is kept. */
 const NOTICE_SPAN = 3600;
 
+/** Milliseconds between the last watch and rest: from one notebook to the next is no rest. */
+const LINGER = 1000;
+
 /** The reading, its history in this browser, and the doors to the server. */
 export class VramModel implements IVramModel {
   /** Takes over the stream and disposes it. */
@@ -114,7 +117,7 @@ export class VramModel implements IVramModel {
     this._update();
     return new DisposableDelegate(() => {
       this._watches--;
-      this._update();
+      setTimeout(this._update, LINGER);
     });
   }
 

@@ -82,7 +82,9 @@ function Figure(props: IRunningDetailProps): JSX.Element | null {
       {key && <KernelKey kernelKey={key} />}
       <span
         className={
-          model.status === 'live' ? undefined : 'jp-Vram-Running-stale'
+          model.status === 'live'
+            ? 'jp-Vram-Running-size'
+            : 'jp-Vram-Running-size jp-mod-stale'
         }
         title={
           snapshot.source === 'simulated'

@@ -91,7 +91,7 @@ export function statusState(
   }
   const simulated = snapshot.source === 'simulated';
   const said = parts.map(({ name, text }) =>
-    name ? `${name}: ${text}` : text
+    name ? trans.__('%1: %2.', name, text) : trans.__('%1.', text)
   );
   const notes = [
     ...(simulated ? [trans.__('Simulated: this is no real GPU.')] : []),
@@ -100,7 +100,7 @@ export function statusState(
   return {
     parts,
     simulated,
-    label: trans.__('GPU memory. %1', [...notes, ...said].join('. ')),
+    label: [trans.__('GPU memory.'), ...notes, ...said].join(' '),
     title: [...notes, ...all.map(gpu => words.line(gpu))].join('\n')
   };
 }

@@ -186,7 +186,7 @@ describe('VramStatus', () => {
       'GPU 01.4 GiB freeGPU 110.0 GiB free'
     );
     expect(plain(item.node.getAttribute('aria-label')!)).toBe(
-      'GPU memory. GPU 0: 1.4 GiB free. GPU 1: 10.0 GiB free'
+      'GPU memory. GPU 0: 1.4 GiB free. GPU 1: 10.0 GiB free.'
     );
     item.node.click();
     expect(ran).toEqual([CommandIDs.open]);
@@ -197,7 +197,7 @@ describe('VramStatus', () => {
     start();
     await until(() => model.snapshot !== null);
     await until(() => server.sockets.length === 0 && !item.isVisible);
-    await new Promise(resolve => setTimeout(resolve, 1200));
+    await new Promise(resolve => setTimeout(resolve, 2500));
     const before = server.requests.length;
     await new Promise(resolve => setTimeout(resolve, 1500));
     expect(server.requests.length).toBe(before);
