@@ -257,8 +257,8 @@ export function noGpu(): Snapshot {
     driver: { version: null, cuda_version: null },
     problem: {
       code: 'no-library',
-      text: 'No NVIDIA GPU found.',
-      hint: 'This computer (or container) shows no NVIDIA GPU to Jupyter.',
+      text: "The driver's library is not on this computer (or in this container).",
+      hint: 'If there is an NVIDIA GPU, install its driver.',
       tried: [
         'NVIDIA library libnvidia-ml.so.1: not found.',
         'nvidia-smi: not installed.'
@@ -308,7 +308,11 @@ export function driverMismatch(): Snapshot {
 export function container(): Snapshot {
   const kernels = [kernel('train-resnet.ipynb', { 'GPU-0': 22.4 }, null)];
   return snapshot({
-    views: { processes: 'namespace', sizes: 'all', reason: null },
+    views: {
+      processes: 'namespace',
+      sizes: 'all',
+      reason: "This container can't see who uses the rest of the GPU."
+    },
     gpus: [
       gpu(0, 80, 61.3, {
         ...reading(0.88, 63, 301),
@@ -332,7 +336,11 @@ export function windows(): Snapshot {
   const measured = [kernel('llm-eval.ipynb', { 'GPU-0': 4.9 }, 12 * MINUTE)];
   const hidden = [kernel('stable-features.ipynb', { 'GPU-0': null }, null)];
   return snapshot({
-    views: { processes: 'all', sizes: 'none', reason: null },
+    views: {
+      processes: 'all',
+      sizes: 'none',
+      reason: 'Windows does not report GPU memory per process.'
+    },
     gpus: [gpu(0, 24, 14.2, reading(null, 61, null))],
     kernels: [...measured, ...hidden],
     holders: [...own(measured, { bytes_from: 'estimate' }), ...own(hidden)],
@@ -343,6 +351,19 @@ export function windows(): Snapshot {
         reason: 'The driver gives no sizes by process.'
       }
     ]
+  });
+}
+
+/** The driver hangs: no figures at all. */
+export function silent(): Snapshot {
+  return snapshot({
+    state: 'timeout',
+    problem: {
+      code: 'timeout',
+      text: 'The NVIDIA driver has not answered for 10 s.',
+      hint: 'This passes when the driver is merely busy.',
+      tried: []
+    }
   });
 }
 

@@ -16,13 +16,17 @@ export interface IBarProps {
   decorative?: boolean;
 }
 
+/** From so many segments, gaps and least widths would push the free part out of the bar. */
+const CROWD = 24;
+
 /** A GPU's memory by who has it: kernels by size, leftovers, others, free. */
 export function Bar(props: IBarProps): JSX.Element {
   const { snapshot, gpu, names, onKernel, decorative } = props;
   const { trans, locale } = usePanel();
+  const segments = gpuSegments(snapshot, gpu);
   return (
     <div
-      className="jp-Vram-Bar"
+      className={`jp-Vram-Bar${segments.length > CROWD ? ' jp-mod-crowded' : ''}`}
       {...(decorative
         ? { 'aria-hidden': true }
         : {
@@ -30,7 +34,7 @@ export function Bar(props: IBarProps): JSX.Element {
             'aria-label': barSentence(trans, snapshot, gpu, names, locale)
           })}
     >
-      {gpuSegments(snapshot, gpu).map(segment => (
+      {segments.map(segment => (
         <Segment
           key={segment.kernelId ?? segment.kind}
           segment={segment}

@@ -15,7 +15,7 @@ import { kernelNames } from './names';
 import { Banner, Empty } from './notices';
 import { kernelRows, trackBusy } from './rows';
 import { SideView } from './sideview';
-import { panelState } from './states';
+import { isSilent, panelState } from './states';
 import type { IPanelState, IStateButton } from './states';
 import { TableView } from './tableview';
 import { INITIAL_VIEW } from './view';
@@ -87,11 +87,16 @@ export class PanelBody extends ReactWidget {
   protected override render(): JSX.Element {
     const { model, trans, locale } = this._context;
     const { snapshot, status, receivedAt, config } = model;
+    if (snapshot && snapshot.gpus.length > 0) {
+      this._kept = snapshot;
+    }
+    const kept = snapshot && isSilent(snapshot) ? this._kept : null;
     const state = panelState(trans, {
       snapshot,
       status,
       receivedAt,
       now: Date.now() / 1000,
+      kept,
       locale
     });
     const simulated = snapshot?.source === 'simulated';
@@ -112,7 +117,7 @@ export class PanelBody extends ReactWidget {
           {state.empty ? (
             <Empty notice={state.empty} onButton={this._onButton} />
           ) : (
-            snapshot && this._renderReading(snapshot, state, config)
+            snapshot && this._renderReading(kept ?? snapshot, state, config)
           )}
         </div>
         <div role="status" className="jp-Vram-hidden">
@@ -255,7 +260,7 @@ export class PanelBody extends ReactWidget {
           showDialog({
             title: trans.__('What to ask your admin'),
             body: trans.__(
-              'The container that Jupyter runs in has its own list of processes, so that the driver’s process numbers mean nothing in it. Started with the computer’s list (Docker: --pid=host, Kubernetes: hostPID: true), it shows who holds the rest of the GPU.'
+              'A container has its own list of processes, in which the driver’s process numbers mean nothing. Started with the computer’s list (Docker: --pid=host, Kubernetes: hostPID: true), it shows who holds the rest of the GPU. Windows and WSL tell nobody; there is nothing to ask for.'
             ),
             buttons: [Dialog.okButton()]
           })
@@ -268,6 +273,8 @@ export class PanelBody extends ReactWidget {
   private readonly _kind: Layout;
   private readonly _busySince = new Map<string, number>();
   private _drawn: Snapshot | null = null;
+  /** The last reading with GPUs: what is shown, grey, while the driver is silent. */
+  private _kept: Snapshot | null = null;
   private _density: Density = 'auto';
   private _view: IView = INITIAL_VIEW;
   private _target: { readonly kernelId: string } | null = null;

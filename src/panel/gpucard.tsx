@@ -34,7 +34,7 @@ export function GpuCard(props: IGpuCardProps): JSX.Element {
   const open = span !== null;
   const free = formatBytes(freeBytes(gpu), { locale });
   return (
-    <section className="jp-Vram-Gpu" aria-label={label}>
+    <div className="jp-Vram-Gpu" role="group" aria-label={label}>
       <div className="jp-Vram-Gpu-name">
         <b>{label}</b>
         <span className="jp-Vram-ellipsis jp-Vram-muted" title={gpu.name}>
@@ -128,7 +128,7 @@ export function GpuCard(props: IGpuCardProps): JSX.Element {
           )}
         </>
       )}
-    </section>
+    </div>
   );
 }
 

@@ -35,9 +35,9 @@ export function GpuRows(props: IGpuRowsProps): JSX.Element {
           {sizes.size === 1 &&
             trans.__('%1 each', formatBytes(gpus[0].memory.total, { locale }))}
         </span>
-        <span>{trans.__('GiB')}</span>
-        <span>{trans.__('load')}</span>
-        <span>{trans.__('°C')}</span>
+        <span className="jp-Vram-number">{trans.__('GiB')}</span>
+        <span className="jp-Vram-number">{trans.__('load')}</span>
+        <span className="jp-Vram-number">{trans.__('°C')}</span>
       </div>
       {gpus.map(gpu => (
         <GpuRow key={gpu.uuid} gpu={gpu} {...props} />
@@ -63,14 +63,14 @@ function GpuRow(props: IGpuRowsProps & { gpu: Gpu }): JSX.Element {
     <button
       className="jp-Vram-GpuRow"
       aria-pressed={on}
-      aria-label={
-        bad
-          ? trans.__('%1 stopped answering', gpuNumber(gpu, snapshot))
-          : barSentence(trans, snapshot, gpu, names, locale)
-      }
       title={gpu.name}
       onClick={() => onSelect(on ? null : gpu.uuid)}
     >
+      <span className="jp-Vram-hidden">
+        {bad
+          ? trans.__('GPU %1 stopped answering', gpuNumber(gpu, snapshot))
+          : barSentence(trans, snapshot, gpu, names, locale)}
+      </span>
       <b className="jp-Vram-number">{gpuNumber(gpu, snapshot)}</b>
       <Bar snapshot={snapshot} gpu={gpu} names={names} decorative />
       <span className="jp-Vram-number">

@@ -25,7 +25,7 @@ export function Header(props: IHeaderProps): JSX.Element {
   } as const;
   return (
     <>
-      <header className="jp-Vram-Head">
+      <div className="jp-Vram-Head">
         <h2>{trans.__('GPU memory')}</h2>
         <span className="jp-Vram-Fresh">
           {state.icon === 'error' && <failIcon.react {...icon} />}
@@ -58,7 +58,7 @@ export function Header(props: IHeaderProps): JSX.Element {
         >
           <settingsIcon.react tag="span" className="jp-Vram-Icon" />
         </button>
-      </header>
+      </div>
       {simulated && (
         <div className="jp-Vram-Ribbon">
           <span>

@@ -75,6 +75,14 @@ export function OtherList(props: {
     <ul className="jp-Vram-List">
       {lines.map(({ key, name, bytes, uuids, count, reason }) => {
         const gpus = gpuList(trans, uuids, snapshot);
+        const where =
+          count === null
+            ? gpus
+            : trans.__(
+                '%1 · %2',
+                gpus,
+                trans._n('%1 process', '%1 processes', count)
+              );
         return (
           <li key={key} className="jp-Vram-Row" title={reason ?? undefined}>
             <span className="jp-Vram-Key jp-Vram-other" aria-hidden="true" />
@@ -82,14 +90,8 @@ export function OtherList(props: {
             <span className="jp-Vram-Row-size jp-Vram-number">
               {formatBytes(bytes, { locale })}
             </span>
-            <span className="jp-Vram-Row-status jp-Vram-ellipsis">
-              {count === null
-                ? gpus
-                : trans.__(
-                    '%1 · %2',
-                    gpus,
-                    trans._n('%1 process', '%1 processes', count)
-                  )}
+            <span className="jp-Vram-Row-status jp-Vram-ellipsis" title={where}>
+              {where}
             </span>
           </li>
         );

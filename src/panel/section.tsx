@@ -19,7 +19,7 @@ export function Section(props: ISectionProps): JSX.Element {
   const { title, figure, open, onToggle, minor, tools, children } = props;
   const Caret = open ? caretDownIcon : caretRightIcon;
   return (
-    <section aria-label={title}>
+    <div role="group" aria-label={title}>
       <div className={`jp-Vram-Title${minor ? ' jp-mod-minor' : ''}`}>
         <button aria-expanded={open} onClick={onToggle}>
           <Caret.react
@@ -34,6 +34,6 @@ export function Section(props: ISectionProps): JSX.Element {
         {tools}
       </div>
       {open && children}
-    </section>
+    </div>
   );
 }

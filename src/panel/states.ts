@@ -53,7 +53,14 @@ export interface IStateInput {
   readonly receivedAt: number | null;
   /** Seconds since the epoch, this browser's clock. */
   readonly now: number;
+  /** The last reading with figures, where the latest has none because the driver is silent. */
+  readonly kept: Snapshot | null;
   readonly locale?: string;
+}
+
+/** States in which figures read before still say more than none. */
+export function isSilent({ state }: Snapshot): boolean {
+  return state === 'timeout' || state === 'lost-access' || state === 'stale';
 }
 
 /** Find the words for how browser, server and driver stand. */
@@ -201,7 +208,7 @@ function starting(trans: TranslationBundle): IPanelState {
 /** What the driver said, with a reading at hand. */
 function driverState(
   trans: TranslationBundle,
-  { snapshot: maybe, status, receivedAt, locale }: IStateInput
+  { snapshot: maybe, status, receivedAt, kept, locale }: IStateInput
 ): IPanelState {
   const snapshot = maybe!;
   const word =
@@ -228,12 +235,16 @@ function driverState(
         icon: null,
         word: trans.__('no GPU'),
         empty: {
-          title: problem?.text ?? trans.__('No NVIDIA GPU found'),
+          title:
+            snapshot.state === 'no-driver'
+              ? trans.__('The NVIDIA driver does not answer')
+              : trans.__('No NVIDIA GPU found'),
           text:
-            problem?.hint ??
-            trans.__(
-              'This computer (or container) shows no NVIDIA GPU to Jupyter.'
-            ),
+            problem === null
+              ? trans.__(
+                  'This computer (or container) shows no NVIDIA GPU to Jupyter.'
+                )
+              : trans.__('%1 %2', problem.text, problem.hint),
           tried: problem?.tried ?? [],
           code: null,
           buttons: [again(trans), simulate]
@@ -245,25 +256,37 @@ function driverState(
       const text = problem?.text ?? trans.__('The GPU can’t be read.');
       const hint =
         problem?.hint ?? trans.__('Running notebooks are not affected.');
-      const hasCards = shownGpus(snapshot).length > 0;
+      const cards = kept ?? (shownGpus(snapshot).length > 0 ? snapshot : null);
       return {
         ...OUT_OF_ORDER,
         word: stateWord(trans, snapshot.state),
-        stale: hasCards,
+        stale: cards !== null,
         banner: {
           tone: 'error',
-          text: hasCards ? trans.__('%1 %2', text, hint) : text,
-          button: hasCards ? again(trans) : null
+          text:
+            cards === null
+              ? text
+              : trans.__(
+                  '%1 %2 Numbers are from %3 and may be wrong.',
+                  text,
+                  hint,
+                  formatTime(cards.taken_at, locale)
+                ),
+          button: cards === null ? null : again(trans)
         },
-        empty: hasCards
-          ? null
-          : {
-              title: trans.__('No readings'),
-              text: hint,
-              tried: problem?.tried ?? [],
-              code: null,
-              buttons: [again(trans), copy(trans)]
-            }
+        empty:
+          cards !== null
+            ? null
+            : {
+                title:
+                  snapshot.state === 'version-mismatch'
+                    ? trans.__('Readings need a reboot')
+                    : trans.__('No readings'),
+                text: hint,
+                tried: problem?.tried ?? [],
+                code: null,
+                buttons: [again(trans), copy(trans)]
+              }
       };
     }
   }
@@ -284,37 +307,32 @@ function stateWord(trans: TranslationBundle, state: Snapshot['state']): string {
   }
 }
 
-/** What the driver hides from here. */
+/** What the driver hides from here, in the server's words, and where sizes come from instead. */
 function viewsBanner(
   trans: TranslationBundle,
-  { views }: Snapshot
+  { views, holders }: Snapshot
 ): IBanner | null {
-  if (views.sizes === 'none') {
-    return {
-      tone: 'info',
-      text:
-        views.reason ??
-        trans.__(
-          'Windows does not report GPU memory per process. Sizes marked ≈ come from the framework and leave out the driver context.'
-        ),
-      button: null
-    };
+  if (views.processes === 'all' && views.sizes === 'all') {
+    return null;
   }
-  if (views.processes !== 'all') {
-    return {
-      tone: 'info',
-      text:
-        views.reason ??
-        trans.__(
-          'This container can’t see who uses the rest of the GPU. Your notebooks are measured from inside.'
-        ),
-      button: { action: 'admin', label: trans.__('What to ask your admin') }
-    };
-  }
-  if (views.sizes === 'some' && views.reason !== null) {
-    return { tone: 'info', text: views.reason, button: null };
-  }
-  return null;
+  const reason =
+    views.reason ?? trans.__('The driver hides who uses the rest of the GPU.');
+  const guessed = holders.some(
+    ({ bytes_from }) => bytes_from === 'kernel' || bytes_from === 'estimate'
+  );
+  return {
+    tone: 'info',
+    text: guessed
+      ? trans.__(
+          '%1 Sizes marked ≈ come from the framework and leave out the driver context.',
+          reason
+        )
+      : reason,
+    button:
+      views.processes === 'all'
+        ? null
+        : { action: 'admin', label: trans.__('What to ask your admin') }
+  };
 }
 
 /** `48 s`, else as everywhere. */

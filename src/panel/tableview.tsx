@@ -150,19 +150,21 @@ function Line(props: {
       }}
     >
       <th scope="row" title={row.path ?? row.name}>
-        {key && <KernelKey kernelKey={key} parked={row.state === 'parked'} />}
-        {row.path === null ? (
-          row.name
-        ) : (
-          <button
-            className="jp-Vram-Link"
-            onClick={() =>
-              execute(CommandIDs.openNotebook, { kernelId: row.id })
-            }
-          >
-            {row.name}
-          </button>
-        )}
+        <span className="jp-Vram-Table-name">
+          {key && <KernelKey kernelKey={key} parked={row.state === 'parked'} />}
+          {row.path === null ? (
+            row.name
+          ) : (
+            <button
+              className="jp-Vram-Link"
+              onClick={() =>
+                execute(CommandIDs.openNotebook, { kernelId: row.id })
+              }
+            >
+              {row.name}
+            </button>
+          )}
+        </span>
       </th>
       <td className="jp-mod-status">
         <StateIcon state={row.state} />
