@@ -1,0 +1,83 @@
+/** What the UI tests share: notebooks with real kernels, and the panel by its roles. */
+import { type IJupyterLabPageFixture, expect } from '@jupyterlab/galata';
+import type { Locator } from '@playwright/test';
+
+/** A notebook's first cells; each is run by itself. */
+export type Cells = string[];
+
+/** Takes and keeps memory of the simulated GPU. */
+export const simulated = {
+  import: 'from jupyterlab_vram import simulated as gpu',
+  take: (name: string, gib: number) =>
+    `${name} = gpu.empty(${gib} * 2**30, dtype="uint8")`
+};
+
+/** Write a notebook into the test's folder and open it. */
+export async function openNotebook(
+  page: IJupyterLabPageFixture,
+  tmpPath: string,
+  name: string,
+  cells: Cells,
+  kernel = 'python3'
+): Promise<void> {
+  const notebook = {
+    cells: cells.map((source, i) => ({
+      cell_type: 'code',
+      execution_count: null,
+      id: `cell-${i}`,
+      metadata: {},
+      outputs: [],
+      source
+    })),
+    metadata: { kernelspec: { display_name: kernel, name: kernel } },
+    nbformat: 4,
+    nbformat_minor: 5
+  };
+  await page.contents.uploadContent(
+    JSON.stringify(notebook),
+    'text',
+    `${tmpPath}/${name}`
+  );
+  await page.notebook.openByPath(`${tmpPath}/${name}`);
+  await page.notebook.activate(name);
+}
+
+/** Run one cell of the active notebook and wait until it has run. */
+export async function runCell(
+  page: IJupyterLabPageFixture,
+  index: number
+): Promise<void> {
+  expect(await page.notebook.runCell(index, { wait: true })).toBe(true);
+}
+
+/** What a cell of the active notebook printed, errors included. */
+export function output(page: IJupyterLabPageFixture, index: number): Locator {
+  return page
+    .locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell')
+    .nth(index)
+    .locator('.jp-OutputArea');
+}
+
+/** The badge in the active notebook's toolbar. */
+export function badge(page: IJupyterLabPageFixture): Locator {
+  return page
+    .locator('.jp-NotebookPanel:not(.lm-mod-hidden)')
+    .locator('button.jp-Vram-Badge');
+}
+
+/** The panel, opened by its command as a person would from the palette. */
+export async function openPanel(
+  page: IJupyterLabPageFixture
+): Promise<Locator> {
+  const panel = page.locator('#jp-vram-panel');
+  if (!(await panel.isVisible())) {
+    await page.getByRole('tab', { name: 'GPU memory' }).click();
+  }
+  await expect(panel).toBeVisible();
+  return panel;
+}
+
+/** A kernel's row in the panel. */
+export function row(panel: Locator, name: string): Locator {
+  return panel.getByRole('row', { name: new RegExp(`^${name}`) });
+}
