@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import time
-import weakref
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -19,7 +18,7 @@ import zmq.asyncio
 from .. import agent
 from .activity import ActivityKept
 from .answers import Busy, Figures, Gone, Installed, Late, NoAgent, RemedyDone, Silent, Unanswered
-from .conversation import LOOK, Conversation
+from .conversation import LOOK, Conversation, pid_of
 
 FIGURES_LIMIT = 1.0
 """Seconds in which a kernel that isn't held up by C code has always answered on control."""
@@ -42,8 +41,8 @@ class KernelChannel:
     def __init__(self, kernel_manager: Any) -> None:
         self._kernel_manager = kernel_manager
         self._context = zmq.asyncio.Context()
-        # A restart makes a new provisioner: the agent is gone with the old one's process.
-        self._installed: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._installed: dict[str, int] = {}
+        """Kernel id to the pid of the process that has the agent: a restart makes another."""
 
     def close(self) -> None:
         """Closes the sockets at once. Cancel what still waits for an answer first."""
@@ -52,18 +51,17 @@ class KernelChannel:
     async def figures(self, kernel_id: str) -> Figures | Silent | NoAgent | Gone:
         """What the frameworks in the kernel hold. Answers while a cell runs, leaves no trace."""
         kernel = self._kernel(kernel_id)
-        if kernel is None:
-            return Gone()
-        if kernel.provisioner not in self._installed:
+        if isinstance(kernel, (Gone, NoAgent)):
+            return kernel
+        if self._installed.get(kernel_id) != pid_of(kernel):
             return NoAgent(text="This kernel has not been asked yet.", possible=True)
-        provisioner = kernel.provisioner
         with Conversation(kernel, self._context, "control") as conversation:
             content = await conversation.ask(agent.MESSAGE_TYPE, {"op": "figures"}, FIGURES_LIMIT)
         if not isinstance(content, dict):
             return content
         figures = _understood(content, Figures)
         if isinstance(figures, Figures) and figures.version != agent.version():
-            self._installed.discard(provisioner)
+            self._installed.pop(kernel_id, None)
             return NoAgent(text="The kernel has another version's agent.", possible=True)
         return figures
 
@@ -74,9 +72,9 @@ class KernelChannel:
         kernel that is busy for some milliseconds. ``last_activity`` is put back.
         """
         kernel = self._kernel(kernel_id)
-        if kernel is None:
-            return Gone()
-        if kernel.provisioner in self._installed:
+        if isinstance(kernel, (Gone, NoAgent)):
+            return kernel
+        if self._installed.get(kernel_id) == pid_of(kernel):
             figures = await self.figures(kernel_id)
             if isinstance(figures, Figures):
                 return Installed(version=figures.version, pid=figures.pid)
@@ -91,14 +89,18 @@ class KernelChannel:
             )
         if kernel.execution_state == "busy":
             return Busy()
-        return await self._install(kernel)
+        pid = pid_of(kernel)
+        installed = await self._install(kernel)
+        if isinstance(installed, Installed) and pid is not None:
+            self._installed[kernel_id] = pid
+        return installed
 
     async def remedy(self, kernel_id: str, op: Op) -> RemedyDone | Unanswered:
         """Runs ``op`` on the kernel's main thread, if the agent is installed and no cell runs."""
         kernel = self._kernel(kernel_id)
-        if kernel is None:
-            return Gone()
-        if kernel.provisioner not in self._installed:
+        if isinstance(kernel, (Gone, NoAgent)):
+            return kernel
+        if self._installed.get(kernel_id) != pid_of(kernel):
             return NoAgent(text="This kernel has not been asked yet.", possible=True)
         if kernel.execution_state == "busy":
             return Busy()
@@ -121,14 +123,20 @@ class KernelChannel:
         return _understood(reply, RemedyDone)
 
     def _kernel(self, kernel_id: str) -> Any:
-        """The kernel's own manager; None if there is no such kernel, or none of this server's."""
+        """The kernel's own manager, or why there is nobody to talk to: a Gone or a NoAgent."""
         if kernel_id not in self._kernel_manager:
-            return None
+            self._installed.pop(kernel_id, None)
+            return Gone()
         kernel = self._kernel_manager.get_kernel(kernel_id)
-        return None if kernel.provisioner is None else kernel
+        if pid_of(kernel) is None:
+            return NoAgent(
+                text="This kernel is not a process of this computer's, so its memory can't be "
+                "freed in place.",
+                possible=False,
+            )
+        return kernel
 
     async def _install(self, kernel: Any) -> Installed | Unanswered:
-        provisioner = kernel.provisioner
         with Conversation(kernel, self._context, "shell") as conversation:
             # The server's idle may be wrong (other extensions' requests flip it), so the main
             # thread itself is asked first, by a request that the server doesn't count.
@@ -157,10 +165,7 @@ class KernelChannel:
                 if not isinstance(reply, dict):
                     return reply
                 await activity.settled()
-        installed = _install_answer(reply)
-        if isinstance(installed, Installed):
-            self._installed.add(provisioner)
-        return installed
+        return _install_answer(reply)
 
     async def _busy_or_silent(self, kernel: Any) -> Busy | Silent | Gone:
         """Tells a running cell from code that lets nothing else in: control answers, or not."""

@@ -16,6 +16,11 @@ LOOK = 0.25
 """Seconds between two looks at whether the kernel that is waited for still runs."""
 
 
+def pid_of(kernel: Any) -> int | None:
+    """Of the process that is the kernel now; None if it isn't a process of this computer's."""
+    return getattr(kernel.provisioner, "pid", None)
+
+
 class Conversation:
     """Opened anew for each errand: that costs a millisecond, and can't outlive a restart's ports.
 
@@ -26,7 +31,7 @@ class Conversation:
         self, kernel: Any, context: zmq.Context[Any], channel: Literal["control", "shell"]
     ) -> None:
         self._kernel = kernel
-        self._provisioner = kernel.provisioner
+        self._pid = pid_of(kernel)
         # A name of our own: kernels hand a connection over to whoever comes with the same one, and
         # other extensions' clients have the manager's.
         self._session = kernel.session.clone()
@@ -63,8 +68,8 @@ class Conversation:
             try:
                 reply = await self._channel.get_msg(timeout=min(LOOK, left))
             except Empty:
-                same = self._kernel.provisioner is self._provisioner
-                if not same or not await self._kernel.is_alive():
+                # It may have been restarted, by a person or because it died.
+                if pid_of(self._kernel) != self._pid or not await self._kernel.is_alive():
                     return Gone()
             except (ValueError, TypeError):
                 # Not signed with this kernel's key, or not a message: not the awaited one.

@@ -17,6 +17,9 @@ from jupyterlab_vram.kernels.channel import KernelChannel
 IPYKERNEL_6 = os.environ.get("VRAM_TEST_IPYKERNEL6")
 """A Python that has ipykernel 6, which this environment can't have beside its own."""
 
+FRAMEWORKS = os.environ.get("FRAMEWORKS_PYTHON")
+"""A Python that has the CUDA build of torch (npm run test:frameworks)."""
+
 OTHER_KERNEL = """
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
@@ -37,6 +40,7 @@ def kernels(jp_serverapp: Any, tmp_path: Path) -> Any:
     specs = {
         "now": ([sys.executable, *module], "python"),
         "six": ([IPYKERNEL_6, *module], "python"),
+        "torch": ([FRAMEWORKS, *module], "python"),
         "other": ([sys.executable, "-c", OTHER_KERNEL, "-f", "{connection_file}"], "python"),
         "not-python": ([sys.executable, *module], "R"),
     }
@@ -61,11 +65,14 @@ def start(kernels: Any, jp_asyncio_loop: Any, tmp_path: Path) -> Iterator[Callab
     """Starts kernels and sits down at them."""
     notebooks: list[Notebook] = []
 
-    async def start(name: str = "now") -> Notebook:
+    async def start(name: str = "now", **variables: str) -> Notebook:
         if name == "six" and IPYKERNEL_6 is None:
             pytest.skip("VRAM_TEST_IPYKERNEL6 names no Python that has ipykernel 6")
+        if name == "torch" and FRAMEWORKS is None:
+            pytest.skip("The CUDA build of torch is not set up: npm run test:frameworks does it.")
         env = {**os.environ, "VRAM_SIMULATED_LEDGER": str(tmp_path / "ledger")}
         env["PYTHONPATH"] = str(Path(__file__).parents[2])
+        env.update(variables)
         kernel_id = await kernels.start_kernel(kernel_name=name, env=env)
         notebook = Notebook(kernels, kernel_id)
         notebooks.append(notebook)

@@ -179,6 +179,23 @@ async def test_a_kernel_that_dies_in_the_middle_is_gone(start: Any, channel: Ker
     assert isinstance(await channel.remedy(notebook.kernel_id, "collect"), Gone)
 
 
+async def test_a_kernel_that_is_restarted_in_the_middle_is_gone(
+    start: Any, channel: KernelChannel, kernels: Any
+) -> None:
+    notebook = await start()
+    await channel.install(notebook.kernel_id)
+    await notebook.run(
+        "from jupyterlab_vram import simulated\n"
+        "import time\n"
+        "keep = simulated.empty(1)\n"
+        "simulated.empty_cache = lambda: time.sleep(30)"
+    )
+    remedy = asyncio.ensure_future(channel.remedy(notebook.kernel_id, "release-cache"))
+    await asyncio.sleep(0.5)
+    await kernels.restart_kernel(notebook.kernel_id, now=True)
+    assert isinstance(await remedy, Gone)
+
+
 async def test_a_kernel_that_is_shut_down_is_gone(
     start: Any, channel: KernelChannel, kernels: Any
 ) -> None:

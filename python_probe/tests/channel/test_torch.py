@@ -1,0 +1,57 @@
+"""The same with the real CUDA build of torch, on the simulated driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jupyterlab_vram.kernels.answers import Figures, Installed, RemedyDone
+from jupyterlab_vram.kernels.channel import KernelChannel
+
+MIB = 1 << 20
+CONTEXT = 300 * MIB
+
+
+@pytest.mark.frameworks
+@pytest.mark.fake_driver
+@pytest.mark.timeout(300)
+async def test_torchs_memory_comes_back_and_asking_makes_no_context(
+    start: Any, channel: KernelChannel, fake_driver: Any
+) -> None:
+    notebook = await start("torch", **fake_driver.environment(preload=True))
+    pid = notebook.kernel.provisioner.pid
+    ledger = fake_driver.ledger
+
+    await notebook.run("import torch, gc; gc.disable()")
+    assert isinstance(await channel.install(notebook.kernel_id), Installed)
+    figures = await channel.figures(notebook.kernel_id)
+    assert isinstance(figures, Figures) and figures.frameworks == {}
+    released = await channel.remedy(notebook.kernel_id, "release-cache")
+    assert isinstance(released, RemedyDone) and released.ok
+    assert ledger.held(pid, 0) == 0
+
+    await notebook.run(
+        "def take(mib): return torch.empty(mib << 20, dtype=torch.uint8, device='cuda')\n"
+        "kept = take(100)\n"
+        "cached = take(200); del cached\n"
+        "class Ring: pass\n"
+        "ring = Ring(); ring.itself = ring; ring.tensor = take(300); del ring"
+    )
+    assert ledger.held(pid, 0) == 600 * MIB + CONTEXT
+    figures = await channel.figures(notebook.kernel_id)
+    assert isinstance(figures, Figures) and figures.problems == {}
+    total = figures.frameworks["torch"].total()
+    assert (total.live, total.cached) == (400 * MIB, 200 * MIB)
+    assert (total.context, total.peak) == (None, 400 * MIB)
+    assert figures.devices() == {"0": ledger.state().devices[0].uuid}
+    assert figures.seconds < 0.05
+
+    collected = await channel.remedy(notebook.kernel_id, "collect")
+    assert isinstance(collected, RemedyDone) and collected.ok
+    assert collected.after["torch"].total().live == 100 * MIB
+    assert ledger.held(pid, 0) == 600 * MIB + CONTEXT
+
+    released = await channel.remedy(notebook.kernel_id, "release-cache")
+    assert isinstance(released, RemedyDone) and released.ok
+    assert released.after["torch"].total().cached == 0
+    assert ledger.held(pid, 0) == 100 * MIB + CONTEXT
