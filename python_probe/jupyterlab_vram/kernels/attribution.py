@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -65,16 +65,16 @@ class Attributor:
         opens_gpu: tells whether a process has the GPU open. A number that the driver gives may
             belong to another container; a process here that merely has the same number must not
             be blamed.
-        server: number of the server's process, which kernels get as ``JPY_PARENT_PID``; None if
-            this is no server.
+        servers: numbers of the servers' processes whose kernels are given; kernels get theirs as
+            ``JPY_PARENT_PID``.
         root: the server's folder; a notebook's path is told relative to it.
     """
 
     def __init__(
-        self, opens_gpu: OpensGpu, *, server: int | None = None, root: str | None = None
+        self, opens_gpu: OpensGpu, *, servers: Collection[int] = (), root: str | None = None
     ) -> None:
         self._opens_gpu = opens_gpu
-        self._server = server
+        self._servers = frozenset(servers)
         self._root = Path(root) if root else None
         self._me = processes.owner(psutil.Process())
         self._verdicts: dict[psutil.Process, _Verdict] = {}
@@ -198,7 +198,7 @@ class Attributor:
     ) -> psutil.Process | None:
         """The running kernel whose environment an orphan carries, if only one can be meant."""
         mine = processes.inherited(process)
-        if mine.session is None or mine.server != self._server or facts.started_at is None:
+        if mine.session is None or mine.server not in self._servers or facts.started_at is None:
             return None
         candidates = [
             kernel.process
@@ -260,8 +260,8 @@ class Attributor:
     def _owner_outside(
         self, gone: EndedKernel | None, mine: Inherited, has_kernel: bool
     ) -> tuple[wire.HolderKind, str]:
-        if gone is not None or (mine.server is not None and mine.server == self._server):
-            return "leftover", "Started by a kernel that this server no longer runs."
+        if gone is not None or mine.server in self._servers:
+            return "leftover", "Started by a kernel that its server no longer runs."
         if mine.server is not None and not psutil.pid_exists(mine.server):
             return "leftover", "Started by a kernel whose server has ended."
         if has_kernel:

@@ -26,7 +26,7 @@ class Describer:
         self._registry = registry
         self._show_other_users = show_other_users
         self._attributor = Attributor(
-            opens_gpu, server=os.getpid(), root=registry.kernel_manager.root_dir
+            opens_gpu, servers=[os.getpid()], root=registry.kernel_manager.root_dir
         )
 
     async def snapshot(self, reading: Reading) -> wire.Snapshot:

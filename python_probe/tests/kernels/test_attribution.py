@@ -36,7 +36,7 @@ Known = Callable[..., KnownKernel]
 @pytest.fixture
 def attributor() -> Attributor:
     return Attributor(
-        lambda pid: opens_gpu(pid, "simulated"), server=os.getpid(), root="/notebooks"
+        lambda pid: opens_gpu(pid, "simulated"), servers=[os.getpid()], root="/notebooks"
     )
 
 

@@ -19,7 +19,7 @@ async def test_what_is_known_of_a_kernel(registry: KernelRegistry, person: Any) 
     assert (kernel.state, kernel.host, kernel.connections) == ("idle", None, 0)
     assert kernel.notebook == "deep/train.ipynb"
     assert kernel.last_activity == someone.last_activity
-    answer = await someone.run("import os; assert os.getpid() == %d" % (kernel.pid or 0))
+    answer = await someone.run(f"import os; assert os.getpid() == {kernel.pid}")
     assert answer["status"] == "ok"
     assert kernel.started_at == psutil.Process(kernel.pid).create_time()
     assert await registry.get(kernel.id) is not None

@@ -256,11 +256,12 @@ async def test_a_kernel_that_ends_in_the_middle(
     someone = await person()
     await someone.run(TAKE.format(gib=1) + CACHE.format(gib=1))
 
+    ends: list[asyncio.Task[None]] = []
+
     def on_progress(report: wire.Report) -> None:
-        if report.steps[0].ok and not report.finished:
-            asyncio.ensure_future(
-                jp_serverapp.kernel_manager.shutdown_kernel(someone.kernel_id, now=True)
-            )
+        if report.steps[0].ok and not ends:
+            end = jp_serverapp.kernel_manager.shutdown_kernel(someone.kernel_id, now=True)
+            ends.append(asyncio.ensure_future(end))
 
     report = await remedies().run(
         someone.kernel_id, request("collect", "release-cache", "restart"), on_progress
