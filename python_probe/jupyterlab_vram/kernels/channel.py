@@ -45,7 +45,7 @@ class KernelChannel:
         """Kernel id to the pid of the process that has the agent: a restart makes another."""
 
     def close(self) -> None:
-        """Closes the sockets at once. Cancel what still waits for an answer first."""
+        """Closes the sockets at once, and cancels whatever still waits for an answer."""
         self._context.destroy(linger=0)
 
     async def figures(self, kernel_id: str) -> Figures | Silent | NoAgent | Gone:

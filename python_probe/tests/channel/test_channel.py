@@ -365,6 +365,20 @@ async def test_sockets_are_closed_again(start: Any, channel: KernelChannel) -> N
     assert len(os.listdir("/proc/self/fd")) <= before + 2
 
 
+async def test_closing_waits_for_no_kernel(start: Any, channel: KernelChannel) -> None:
+    notebook = await start()
+    await channel.install(notebook.kernel_id)
+    cell = await notebook.started("import ctypes; ctypes.PyDLL(None).sleep(4)")
+    waiting = asyncio.ensure_future(channel.figures(notebook.kernel_id))
+    await asyncio.sleep(0.3)
+    began = time.monotonic()
+    channel.close()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert time.monotonic() - began < 0.5
+    await notebook.reply(cell)
+
+
 async def test_somebody_elses_activity_in_the_meantime_counts(start: Any, kernels: Any) -> None:
     notebook = await start()
     before = notebook.kernel.last_activity
