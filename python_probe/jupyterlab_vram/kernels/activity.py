@@ -65,5 +65,5 @@ class ActivityKept:
         self._counted.append(change["new"])
 
     def _state(self, change: Any) -> None:
-        if change["new"] == "idle":
+        if change["new"] == "idle" and len(self._counted) >= 2:
             self._idle.set()

@@ -56,15 +56,6 @@ class Figures(Struct, kw_only=True, frozen=True):
     problems: dict[str, str] = {}
     """Framework to a sentence, for one that could not be asked."""
 
-    def devices(self) -> dict[str, str]:
-        """The kernel's own CUDA index to the GPU's uuid, where a framework tells."""
-        return {
-            str(device.index): device.uuid
-            for framework in self.frameworks.values()
-            for device in framework.devices
-            if device.uuid is not None
-        }
-
 
 class RemedyDone(Struct, kw_only=True, frozen=True):
     """A remedy ran; with ``ok`` False it failed at least in part, and ``text`` says why."""

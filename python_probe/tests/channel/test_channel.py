@@ -294,7 +294,8 @@ async def test_the_simulated_gpus_memory_comes_back(
     total = figures.frameworks["simulated"].total()
     assert (total.live, total.cached) == (400 * MIB, 200 * MIB)
     assert (total.context, total.peak) == (300 * MIB, 400 * MIB)
-    assert figures.devices() == {"0": "GPU-51000000-0000-4000-8000-000000000001"}
+    (device,) = figures.frameworks["simulated"].devices
+    assert (device.index, device.uuid) == (0, "GPU-51000000-0000-4000-8000-000000000001")
     assert figures.seconds < 0.05
 
     collected = await channel.remedy(notebook.kernel_id, "collect")

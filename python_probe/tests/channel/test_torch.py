@@ -43,7 +43,8 @@ async def test_torchs_memory_comes_back_and_asking_makes_no_context(
     total = figures.frameworks["torch"].total()
     assert (total.live, total.cached) == (400 * MIB, 200 * MIB)
     assert (total.context, total.peak) == (None, 400 * MIB)
-    assert figures.devices() == {"0": ledger.state().devices[0].uuid}
+    (device,) = figures.frameworks["torch"].devices
+    assert (device.index, device.uuid) == (0, ledger.state().devices[0].uuid)
     assert figures.seconds < 0.05
 
     collected = await channel.remedy(notebook.kernel_id, "collect")
