@@ -16,7 +16,11 @@ export function FilterLine(props: {
   const { view, gpuLabel, longIdle, onChange } = props;
   const { trans } = usePanel();
   return (
-    <div className="jp-Vram-Filter" role="search">
+    <div
+      className="jp-Vram-Filter"
+      role="group"
+      aria-label={trans.__('Filter kernels')}
+    >
       <searchIcon.react tag="span" className="jp-Vram-Icon jp-mod-inline" />
       {gpuLabel !== null && (
         <button
