@@ -23,7 +23,7 @@ import {
   type RemedyId,
   type Ticks
 } from './planmodel';
-import { remedyLabel } from './words';
+import { remedyCost, remedyLabel } from './words';
 
 const ICONS: Record<Loss, LabIcon> = {
   nothing: doneIcon,
@@ -127,7 +127,7 @@ function StepBox(
         {amountText(trans, gainOf(remedy))}
       </span>
       <small id={`${id}-cost`}>
-        {remedy.loses} {why}
+        {remedyCost(trans, remedy)} {why}
       </small>
     </div>
   );

@@ -114,13 +114,14 @@ export function amountOf(
   let atMost = false;
   let known = false;
   for (const remedy of remedies) {
-    if (remedy.gain === null || remedy.gain_is === 'unknown') {
+    const gain = gainOf(remedy);
+    if (gain.bytes === null) {
       open = true;
       continue;
     }
     known = true;
-    bytes += remedy.gain;
-    atMost ||= remedy.gain_is === 'at-most';
+    bytes += gain.bytes;
+    atMost ||= gain.is === 'at-most';
   }
   if (held !== null) {
     bytes = Math.min(bytes, held);
@@ -269,9 +270,12 @@ export function whyOff(
 
 /** What one step returns, as shown at its right edge. */
 export function gainOf(remedy: Remedy): IAmount {
-  return remedy.gain === null || remedy.gain_is === 'unknown'
-    ? UNKNOWN_AMOUNT
-    : { bytes: remedy.gain, is: remedy.gain_is };
+  if (remedy.gain === null || remedy.gain_is === 'unknown') {
+    return UNKNOWN_AMOUNT;
+  }
+  // At most nothing is nothing.
+  const is = remedy.gain === 0 ? 'exact' : remedy.gain_is;
+  return { bytes: remedy.gain, is };
 }
 
 /** How far below a figure that was no promise a result may stay before it counts as less. */

@@ -79,6 +79,9 @@ export function measuredText(
   trans: TranslationBundle
 ): string {
   const seconds = age(model, measuredAt);
+  if (seconds < 1) {
+    return trans.__('measured in the kernel just now');
+  }
   return seconds < 60
     ? trans.__('measured in the kernel %1 s ago', Math.floor(seconds))
     : trans.__('measured in the kernel %1 ago', formatAge(trans, seconds));

@@ -34,6 +34,20 @@ export function remedyLabel(
   }
 }
 
+/** What a step costs: the plan's own words, or what it does where nothing is lost. */
+export function remedyCost(trans: TranslationBundle, remedy: Remedy): string {
+  switch (remedy.id) {
+    case 'collect':
+      return trans.__('Removes objects that nothing refers to any more.');
+    case 'release-cache':
+      return trans.__(
+        'The framework keeps them to reuse them. It will ask the GPU again when needed.'
+      );
+    default:
+      return remedy.loses;
+  }
+}
+
 /** What is lost, for the line beside the buttons; null where nothing is. */
 export function lossWord(
   trans: TranslationBundle,

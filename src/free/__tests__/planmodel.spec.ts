@@ -79,7 +79,11 @@ describe('sums', () => {
     [[unknown], { bytes: null, is: 'unknown' }],
     [[unknown, exact], { bytes: gib(3.8), is: 'at-least' }],
     [[unknown, atMost], { bytes: gib(3.8), is: 'about' }],
-    [[unknown, remedy('release-cache', 0)], { bytes: null, is: 'unknown' }]
+    [[unknown, remedy('release-cache', 0)], { bytes: null, is: 'unknown' }],
+    [
+      [remedy('release-cache', 0, { gain_is: 'at-most' })],
+      { bytes: 0, is: 'exact' }
+    ]
   ])('adds up %#', (remedies, amount) => {
     expect(amountOf(remedies, gib(11.2))).toEqual(amount);
   });
