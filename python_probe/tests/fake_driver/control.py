@@ -12,6 +12,7 @@ otherwise: ``temperature=91 fan=null name="A card"``.
   control clear                      forget what was injected
   control calls [reset]              how often each driver function was called
   control show                       everything, as JSON
+  control environment [preload]      the variables that make a program see the driver, as JSON
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1])]
 
 from jupyterlab_vram.simulated.ledger import Ledger
+
+from fake_driver.build import build
 
 
 def value(text: str) -> Any:
@@ -69,6 +73,9 @@ def main(arguments: list[str]) -> None:
             ledger.reset_calls()
         case ["show"]:
             print(json.dumps(asdict(ledger.state()), indent=2))
+        case ["environment", *words]:
+            preload = words == ["preload"]
+            print(json.dumps(build().environment(ledger.path, preload=preload), indent=2))
         case _:
             sys.exit(__doc__)
 

@@ -32,8 +32,8 @@ def cache_folder() -> Path:
     return Path(home) / "jupyterlab-vram"
 
 
-def find_python() -> Path:
-    """A Python that there are wheels for: 3.11, which they were tried with, or any from 3.10."""
+def pythons() -> list[Path]:
+    """Pythons that there are wheels for: 3.11, which they were tried with, then any from 3.10."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     candidates = [
         shutil.which("python3.11"),
@@ -42,14 +42,12 @@ def find_python() -> Path:
         shutil.which("python3"),
     ]
     question = "import sys, ensurepip, venv; sys.exit(not (3, 10) <= sys.version_info < (3, 15))"
-    for candidate in filter(None, candidates):
+    return [
+        Path(candidate)
+        for candidate in filter(None, candidates)
         # A pyenv shim is there for every version, and fails for those that aren't chosen.
-        if subprocess.run([candidate, "-c", question], capture_output=True).returncode == 0:
-            return Path(candidate)
-    raise Unavailable(
-        "The frameworks' tests need Python 3.10 to 3.14 with venv and ensurepip, and none was "
-        "found (Debian, Ubuntu: apt install python3-venv)."
-    )
+        if subprocess.run([candidate, "-c", question], capture_output=True).returncode == 0
+    ]
 
 
 def folder_for(python: Path) -> Path:
@@ -118,7 +116,13 @@ def ensure() -> Path:
 
     Raises Unavailable.
     """
-    python = find_python()
+    found = pythons()
+    if not found:
+        raise Unavailable(
+            "The frameworks' tests need Python 3.10 to 3.14 with venv and ensurepip, and none was "
+            "found (Debian, Ubuntu: apt install python3-venv)."
+        )
+    python = found[0]
     folder = folder_for(python)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not marker(folder).exists():

@@ -72,7 +72,8 @@ class TestTorch:
     def test_expandable_segments(self, child, fake_driver):
         torch = child(PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
         torch.run(TORCH + "; x = gib(2)")
-        assert fake_driver.ledger.held(torch.pid, 0) == 2 * GIB + CONTEXT
+        # Such a segment grows in steps of 20 MiB.
+        assert fake_driver.ledger.held(torch.pid, 0) == 2060 * MIB + CONTEXT
         torch.run("del x; torch.cuda.empty_cache()")
         assert fake_driver.ledger.held(torch.pid, 0) == CONTEXT
 
@@ -84,22 +85,22 @@ class TestTorch:
         assert torch.run("print(torch.cuda.device_count())") == "1"
         assert [p.device for p in fake_driver.ledger.state().processes] == [5]
 
-    @pytest.mark.parametrize(
-        "call",
-        [
+    def test_looking_makes_no_context(self, child, fake_driver):
+        """What an agent may call in a kernel that has imported torch and not used the GPU."""
+        torch = child()
+        torch.run("import torch")
+        for call in (
             "is_available()",
             "device_count()",
+            "is_initialized()",
             "memory_allocated()",
             "memory_reserved()",
             "memory_stats()",
             "memory_snapshot()",
             "empty_cache()",
-        ],
-    )
-    def test_looking_makes_no_context(self, child, fake_driver, call):
-        torch = child()
-        assert torch.run(f"import torch; torch.cuda.{call}; print('done')") == "done"
-        assert fake_driver.ledger.held(torch.pid, 0) == 0
+        ):
+            assert torch.run(f"torch.cuda.{call}; print('done')") == "done"
+            assert fake_driver.ledger.held(torch.pid, 0) == 0, call
 
     def test_memory_info_makes_one(self, child, fake_driver):
         torch = child()
@@ -117,9 +118,7 @@ class TestTorch:
 class TestNumba:
     def test_holds_and_frees(self, child, fake_driver):
         ledger, numba = fake_driver.ledger, child(preload=False)
-        numba.run(
-            "from numba import cuda; import numpy; x = cuda.device_array(1 << 30, numpy.uint8)"
-        )
+        numba.run("from numba import cuda; x = cuda.device_array(1 << 30, 'u1')")
         assert ledger.held(numba.pid, 0) == 1 * GIB + CONTEXT
         numba.run("del x; cuda.current_context().memory_manager.deallocations.clear()")
         assert ledger.held(numba.pid, 0) == CONTEXT

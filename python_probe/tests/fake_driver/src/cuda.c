@@ -141,8 +141,8 @@ API Code cuCtxSetCurrent(Context context) {
   return SUCCESS;
 }
 API Code cuCtxGetCurrent(Context* out) {
-  int device = sim_current();
-  *out = depth ? stack[depth - 1] : sim_has_context(device) ? context_of(device) : NULL;
+  Context runtimes = sim_runtime_is_current() ? context_of(sim_current()) : NULL;
+  *out = depth ? stack[depth - 1] : runtimes;
   return SUCCESS;
 }
 API Code cuCtxGetDevice(int* out) {

@@ -62,7 +62,7 @@ API Code cudaSetDevice(int device) {
   ENTER();
   if (sim_index(device) < 0) return failed(INVALID_DEVICE);
   sim_set_current(device);
-  return failed(sim_open_context(device));
+  return failed(sim_open_runtime_context());
 }
 API Code cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
   if (sim_index(device) < 0) return failed(INVALID_DEVICE);

@@ -14,11 +14,11 @@ HIDDEN Code failed(Code code); /* remembers it for cudaGetLastError */
   } while (0)
 
 /* For functions that make the current device's context when there is none yet. */
-#define ENTER_CONTEXT()                            \
-  do {                                             \
-    ENTER();                                       \
-    Code opened = sim_open_context(sim_current()); \
-    if (opened) return failed(opened);             \
+#define ENTER_CONTEXT()                       \
+  do {                                        \
+    ENTER();                                  \
+    Code opened = sim_open_runtime_context(); \
+    if (opened) return failed(opened);        \
   } while (0)
 
 /* A function that succeeds and does nothing. */

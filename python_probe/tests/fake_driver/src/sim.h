@@ -23,6 +23,9 @@ API void sim_uuid(const DeviceRow* row, unsigned char bytes[16]);
 
 API int sim_current(void); /* of this thread */
 API void sim_set_current(int device);
+/* The runtime makes a device's context this thread's current one; the driver API pushes its own. */
+API int sim_open_runtime_context(void);
+API bool sim_runtime_is_current(void);
 
 API int sim_open_context(int device); /* charges for it, once */
 API bool sim_has_context(int device);

@@ -10,6 +10,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int visible[LEDGER_DEVICES], visible_count = -1;
 static bool contexts[LEDGER_DEVICES];
 static __thread int current;
+static __thread bool runtime_is_current;
 
 void sim_trace(const char* text) {
   static int on = -1;
@@ -97,6 +98,12 @@ int sim_open_context(int device) {
   pthread_mutex_unlock(&mutex);
   return code;
 }
+
+int sim_open_runtime_context(void) {
+  runtime_is_current = true;
+  return sim_open_context(current);
+}
+bool sim_runtime_is_current(void) { return runtime_is_current && sim_has_context(current); }
 
 HIDDEN void forget_device(int device); /* sim_memory.c */
 
