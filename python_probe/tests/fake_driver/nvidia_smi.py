@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import NoReturn
 
 HERE = Path(__file__).resolve()
-sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1])]
+sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(HERE.parents[2]))
 
-from jupyterlab_vram.simulated.layout import (  # noqa: E402
+from jupyterlab_vram.simulated.layout import (
     COMPUTE,
     HIDDEN,
     NO_SIZE,
@@ -25,9 +26,9 @@ from jupyterlab_vram.simulated.layout import (  # noqa: E402
     Device,
     Process,
 )
-from jupyterlab_vram.simulated.ledger import Ledger, State  # noqa: E402
+from jupyterlab_vram.simulated.ledger import Ledger, State
 
-from fake_driver import nvidia_smi_xml  # noqa: E402
+from fake_driver import nvidia_smi_xml
 
 MIB = 1 << 20
 UNKNOWN = "[N/A]"
