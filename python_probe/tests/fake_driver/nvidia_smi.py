@@ -14,9 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-sys.path.insert(0, str(HERE.parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jupyterlab_vram.simulated.layout import (
     COMPUTE,
