@@ -271,7 +271,7 @@ class TestFile:
         assert files.default_path() == tmp_path / "jupyterlab-vram" / "simulated.ledger"
         assert (tmp_path / "jupyterlab-vram").stat().st_mode & 0o777 == 0o700
         (tmp_path / "jupyterlab-vram").chmod(0o777)
-        with pytest.raises(PermissionError, match="not a folder of yours alone"):
+        with pytest.raises(LedgerError, match="not a folder of yours alone"):
             files.default_path()
 
     def test_a_link_in_the_temporary_folder_is_not_followed(self, tmp_path, monkeypatch):
@@ -280,7 +280,7 @@ class TestFile:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         (tmp_path / f"jupyterlab-vram-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(PermissionError, match="not a folder of yours alone"):
+        with pytest.raises(LedgerError, match="not a folder of yours alone"):
             files.default_path()
 
 

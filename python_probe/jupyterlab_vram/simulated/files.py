@@ -16,10 +16,14 @@ else:
 ENVIRONMENT = "VRAM_SIMULATED_LEDGER"
 
 
+class LedgerError(Exception):
+    """The ledger can't be used; the text says why and what to do."""
+
+
 def default_path() -> Path:
     """What ``VRAM_SIMULATED_LEDGER`` names, or a file in a folder that only this user can enter.
 
-    Raises PermissionError if that folder belongs to somebody else or is open to others.
+    Raises LedgerError if that folder belongs to somebody else or is open to others.
     """
     named = os.environ.get(ENVIRONMENT)
     if named:
@@ -36,7 +40,7 @@ def default_path() -> Path:
         # In a folder that all may write to, somebody else may have been there first.
         status = folder.lstat()
         if folder.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
-            raise PermissionError(
+            raise LedgerError(
                 f"{folder} is not a folder of yours alone, so the simulated GPU does not use it. "
                 f"Delete it, or name a file of your own in {ENVIRONMENT}."
             )
