@@ -24,6 +24,7 @@ module.exports = {
   automock: false,
   collectCoverageFrom: ['src/**/*.{ts,tsx}', '!src/**/*.d.ts'],
   coverageReporters: ['lcov', 'text'],
+  reporters: ['default'],
   modulePathIgnorePatterns: [
     '<rootDir>/python_probe/jupyterlab_vram/labextension',
     '<rootDir>/ui-tests',
