@@ -10,8 +10,9 @@ reply's content always has ``version``, ``op`` and ``ok``, and ``text`` (a sente
   cell): ``before``, ``after`` (both as ``frameworks``), ``seconds``, ``late`` (not run because
   it came too late).
 
-``frameworks`` is ``{name: {"devices": [{"index", "uuid", "live", "cached", "context", "peak"}]}}``,
-bytes as integers, None where the framework can't tell.
+``frameworks`` is ``{name: {"devices": [{"index", "uuid", "live", "cached", "releasable", "context",
+"peak"}]}}``, bytes as integers, None where the framework can't tell. ``releasable`` is the part of
+``cached`` that the driver gets back on release: whole segments only.
 
 A framework's module has: ``NAME``, ``loaded()`` (the framework if this process already uses the
 GPU through it, else None), ``devices(framework)`` (the list above; must not touch the GPU) and

@@ -19,12 +19,15 @@ def devices(simulated: Any) -> list[dict[str, Any]]:
     found = []
     for index in range(simulated.device_count()):
         live = simulated.memory_allocated(index)
+        cached = simulated.memory_reserved(index) - live
+        split = simulated.memory_stats(index).get("inactive_split_bytes.all.current", 0)
         found.append(
             {
                 "index": index,
                 "uuid": simulated.device_uuid(index),
                 "live": live,
-                "cached": simulated.memory_reserved(index) - live,
+                "cached": cached,
+                "releasable": cached - split,
                 "context": simulated.context_size(index),
                 "peak": simulated.max_memory_allocated(index),
             }

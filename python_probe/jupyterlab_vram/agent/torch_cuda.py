@@ -26,12 +26,15 @@ def devices(torch: Any) -> list[dict[str, Any]]:
         stats = torch.cuda.memory_stats(index)
         live = stats.get("allocated_bytes.all.current")
         reserved = stats.get("reserved_bytes.all.current")
+        cached = None if live is None or reserved is None else reserved - live
+        split = stats.get("inactive_split_bytes.all.current")
         found.append(
             {
                 "index": index,
                 "uuid": uuid(torch, index),
                 "live": live,
-                "cached": None if live is None or reserved is None else reserved - live,
+                "cached": cached,
+                "releasable": None if cached is None or split is None else max(0, cached - split),
                 "context": None,
                 "peak": stats.get("allocated_bytes.all.peak"),
             }

@@ -20,12 +20,18 @@ class DeviceUse(Struct, kw_only=True, frozen=True):
     uuid: str | None = None
     live: wire.Bytes | None = None
     cached: wire.Bytes | None = None
+    releasable: wire.Bytes | None = None
+    """The part of ``cached`` that a release gives back: whole segments only."""
     context: wire.Bytes | None = None
     peak: wire.Bytes | None = None
 
 
 class FrameworkFigures(Struct, kw_only=True, frozen=True):
     devices: list[DeviceUse]
+
+    def releasable(self) -> int | None:
+        """Summed over the devices, as ``total``."""
+        return _sum(device.releasable for device in self.devices)
 
     def total(self) -> wire.FrameworkUse:
         """Summed over the devices; a sum with an unknown part is unknown."""

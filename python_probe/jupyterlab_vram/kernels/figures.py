@@ -20,6 +20,8 @@ class Measured:
     at: float
     """Seconds since the epoch."""
     frameworks: Frameworks
+    releasable: int | None
+    """Bytes that releasing all caches returns; None if a framework doesn't tell."""
     devices: dict[str, str]
     """The kernel's own CUDA index to the GPU's uuid."""
 

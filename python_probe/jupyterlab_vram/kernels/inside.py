@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import msgspec
@@ -10,7 +11,7 @@ from . import answers
 from .answers import Busy, Figures, Gone, Installed, NoAgent, Silent
 from .channel import KernelChannel
 from .errors import KernelBusy, KernelError, KernelGone, NoAnswer
-from .figures import Measured
+from .figures import Measured, total
 from .processes import printable
 
 _MOST_NAMES = 20
@@ -62,6 +63,7 @@ def measured(frameworks: answers.Frameworks) -> Measured:
     return Measured(
         at=time.time(),
         frameworks={printable(name, 40): figures.total() for name, figures in kept},
+        releasable=total([figures.releasable() for _, figures in kept]),
         devices={
             str(device.index): printable(device.uuid, 100)
             for _, figures in kept
@@ -87,4 +89,4 @@ def with_context(inside: Measured, own: int | None) -> Measured:
     if context < 0:
         return inside
     filled = msgspec.structs.replace(use, context=context)
-    return Measured(at=inside.at, frameworks={name: filled}, devices=inside.devices)
+    return dataclasses.replace(inside, frameworks={name: filled})

@@ -6,9 +6,11 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from .. import __version__, wire
 from ..format import gib
-from .figures import Frameworks, cached, live, total
+from .figures import Frameworks, Measured, cached, live, total
 
 NOTHING_LOST = "Nothing is lost."
 
@@ -36,21 +38,29 @@ class Situation:
     kernel: wire.Kernel
     holders: Sequence[wire.Holder]
     """The kernel's own."""
+    releasable: int | None = None
+    """Bytes of its caches that a release surely returns; None if that isn't known."""
 
     @classmethod
-    def of(cls, snapshot: wire.Snapshot, kernel_id: str) -> Situation | None:
-        """None if there is no such kernel any more."""
+    def of(
+        cls, snapshot: wire.Snapshot, kernel_id: str, inside: Measured | None = None
+    ) -> Situation | None:
+        """None if there is no such kernel any more.
+
+        Args:
+            inside: its own figures, if they are newer than the snapshot's.
+        """
         kernel = next((row for row in snapshot.kernels if row.id == kernel_id), None)
         if kernel is None:
             return None
-        return cls(
-            kernel=kernel,
-            holders=[
-                row
-                for row in snapshot.holders
-                if row.kind == "kernel" and row.kernel_id == kernel_id
-            ],
-        )
+        holders = [
+            row for row in snapshot.holders if row.kind == "kernel" and row.kernel_id == kernel_id
+        ]
+        if inside is None:
+            return cls(kernel=kernel, holders=holders)
+        # the snapshot is everybody's: a copy takes the figures
+        kernel = msgspec.structs.replace(kernel, frameworks=inside.frameworks, asked_at=inside.at)
+        return cls(kernel=kernel, holders=holders, releasable=inside.releasable)
 
     @property
     def frameworks(self) -> Frameworks:
@@ -90,7 +100,7 @@ def make_plan(
         remedies=remedies,
         remains=wire.Remains(
             bytes=None if held is None else max(0, held - (freed or 0)),
-            why=why_remains(now, cached_too="release-cache" not in ticked),
+            why=why_remains(now, freed or 0),
         ),
         text=text,
     )
@@ -99,7 +109,7 @@ def make_plan(
 def gain(now: Situation, remedy: wire.RemedyId) -> int | None:
     """Bytes that the GPU gets back, as far as that can be known before."""
     if remedy == "release-cache":
-        return cached(now.frameworks)
+        return cached(now.frameworks) if now.releasable is None else now.releasable
     return now.kernel.bytes if remedy in ENDS_PROCESS else None
 
 
@@ -110,14 +120,18 @@ def expected(now: Situation, remedies: Set[wire.RemedyId]) -> int | None:
     return gain(now, "release-cache") if "release-cache" in remedies else None
 
 
-def why_remains(now: Situation, *, cached_too: bool) -> str | None:
-    """Who has what stays, in one sentence; None if nobody knows."""
+def why_remains(now: Situation, released: int = 0) -> str | None:
+    """Who has what stays, in one sentence; None if nobody knows.
+
+    Args:
+        released: bytes of the caches that will be gone by then.
+    """
     parts = []
     in_use, kept = live(now.frameworks), cached(now.frameworks)
     if in_use:
         parts.append(f"{gib(in_use)} is in use by the notebook's variables")
-    if kept and cached_too:
-        parts.append(f"{gib(kept)} is kept for reuse")
+    if kept is not None and kept > released:
+        parts.append(f"{gib(kept - released)} is kept for reuse")
     if in_use is not None and kept is not None and now.own is not None:
         context = now.own - in_use - kept
         if context > 0:
@@ -156,8 +170,8 @@ def _why_not(now: Situation, state: PlanState) -> str | None:
 
 def _remedy(remedy: wire.RemedyId, now: Situation, why_not: str | None = None) -> wire.Remedy:
     bytes_ = gain(now, remedy)
-    # cached blocks may share their segment with live ones; children may outlive their kernel
-    exact = remedy in ENDS_PROCESS and not now.others
+    # children may outlive their kernel; cached blocks may share a segment with live ones
+    exact = not now.others if remedy in ENDS_PROCESS else now.releasable is not None
     return wire.Remedy(
         id=remedy,
         gain=bytes_,

@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
-
 from .. import wire
 from . import inside
 from .channel import KernelChannel
@@ -25,7 +23,7 @@ from .figures import LastMeasured, Measured
 from .inside import NotAnswering
 from .known import KnownKernel
 from .lifecycle import Read
-from .plan import ENDS_PROCESS, IN_KERNEL, PlanState, Situation, make_plan
+from .plan import ENDS_PROCESS, IN_KERNEL, PlanState, make_plan
 from .registry import KernelRegistry
 from .run import Progress, Run, Tools
 
@@ -76,14 +74,11 @@ class Remedies:
         """
         kernel = await self._tools.registry.get(kernel_id)
         state, text, figures = await self._look(kernel, look_inside)
-        now = await self._tools.situation(kernel)
+        now = await self._tools.situation(kernel, figures)
         if figures is not None:
             figures = inside.with_context(figures, now.own)
             self._tools.measured.put(kernel, figures)
-            row = msgspec.structs.replace(
-                now.kernel, frameworks=figures.frameworks, asked_at=figures.at
-            )
-            now = Situation(kernel=row, holders=now.holders)
+            now.kernel.frameworks = figures.frameworks
         return make_plan(now, state, text, read_only=self._read_only)
 
     async def run(
@@ -118,9 +113,10 @@ class Remedies:
         self, run: Run, kernel: KnownKernel, steps: list[wire.RemedyId]
     ) -> wire.Report:
         with _only_one(self._running, kernel.id):
+            figures = None
             if set(steps) <= IN_KERNEL:
-                await self._tools.look(kernel)  # refuse as a whole what can't even begin
-            return await run.execute()
+                figures = await self._tools.look(kernel)  # what can't begin is refused as a whole
+            return await run.execute(figures)
 
     def _ordered(self, request: wire.RunRequest) -> list[wire.RemedyId]:
         ids = [step.id for step in request.remedies]
@@ -170,7 +166,8 @@ class Remedies:
             now = await self._tools.registry.get(kernel.id)
             if now.process != kernel.process:
                 raise KernelGone("The kernel was restarted meanwhile, which freed its memory.")
-            if now.state == "idle" and kernel.id not in self._running:
+            # one whose first messages were missed counts as starting until it is used
+            if now.state in ("idle", "starting") and kernel.id not in self._running:
                 return
             await asyncio.sleep(LOOK)
         raise KernelBusy()

@@ -52,13 +52,13 @@ class Tools:
         self.measured.put(kernel, figures)
         return figures
 
-    async def situation(self, kernel: KnownKernel) -> Situation:
-        """What it holds now.
+    async def situation(self, kernel: KnownKernel, figures: Measured | None = None) -> Situation:
+        """What it holds now, with ``figures`` if they were measured just before.
 
         Raises:
             KernelGone
         """
-        now = Situation.of(await self.read(), kernel.id)
+        now = Situation.of(await self.read(), kernel.id, figures)
         if now is None:
             raise KernelGone()
         return now
@@ -103,14 +103,17 @@ class Run:
         self._report.finished = True
         return self.tell()
 
-    async def execute(self) -> wire.Report:
+    async def execute(self, figures: Measured | None) -> wire.Report:
         """Run every step; one that fails is reported, and the next is tried.
+
+        Args:
+            figures: the kernel's own, if it was asked just before.
 
         Raises:
             KernelGone: before the first step.
         """
         steps = self._report.steps
-        before = await self._tools.situation(self._kernel)
+        before = await self._tools.situation(self._kernel, figures)
         self._report.expected = expected(before, {step.id for step in steps})
         for step in steps:
             self.tell("Working…")
@@ -223,7 +226,7 @@ class Run:
             now = await self._tools.situation(self._kernel)
         except KernelGone as gone:
             return wire.Remains(bytes=0, why=str(gone))
-        return wire.Remains(bytes=now.kernel.bytes, why=why_remains(now, cached_too=True))
+        return wire.Remains(bytes=now.kernel.bytes, why=why_remains(now))
 
 
 def _reserved(figures: Measured) -> int | None:

@@ -66,7 +66,8 @@ async def test_plan_of_an_idle_kernel(remedies: Make, person: Open) -> None:
         "release-cache",
     ]
     assert found["collect"].gain is None
-    assert found["release-cache"].gain == 2 * GIB
+    release = found["release-cache"]
+    assert (release.gain, release.gain_is) == (2 * GIB, "exact")
     assert (found["restart"].gain, found["restart"].gain_is) == (5 * GIB + CONTEXT, "exact")
     assert plan.remains.bytes == 3 * GIB + CONTEXT
     assert plan.remains.why is not None
@@ -374,3 +375,23 @@ async def test_other_clients_of_the_server_keep_their_connection(
     assert (await someone.run("1"))["status"] == "ok"
     await door.run(someone.kernel_id, request("release-cache"), lambda _: None)
     assert (await someone.run("2"))["status"] == "ok"
+
+
+async def test_what_shares_its_segment_with_live_blocks_is_not_promised(
+    remedies: Make, person: Open
+) -> None:
+    someone = await person()
+    await someone.run(
+        "from jupyterlab_vram import simulated\n"
+        "x = [simulated.empty(5 << 20, 'uint8') for _ in range(400)]\n"
+        "del x[1::2]"
+    )
+    door = remedies()
+    plan = await door.plan(someone.kernel_id)
+    release = by_id(plan)["release-cache"]
+    assert (release.gain, release.gain_is) == (0, "exact")
+    assert (plan.frameworks["simulated"].cached or 0) > 900 << 20
+    assert "is kept for reuse" in (plan.remains.why or "")
+    report = await door.run(someone.kernel_id, request("release-cache"), lambda _: None)
+    assert (report.freed, report.expected) == (0, 0)
+    assert "stays cached" in (report.steps[0].text or "")

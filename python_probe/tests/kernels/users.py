@@ -32,6 +32,10 @@ class Person:
         self._client = self._manager.get_kernel(self.kernel_id).client()
         self._client.start_channels(stdin=False, hb=False)
         await self._client.wait_for_ready(timeout=60)
+        while self.state == "starting":
+            # the server may have begun to listen after the kernel's first words
+            await self._client.kernel_info(reply=True, timeout=60)
+            await asyncio.sleep(0.1)
         await self.until_idle()
 
     async def run(self, code: str) -> dict[str, Any]:
