@@ -30,7 +30,10 @@ class Notebook:
 
     async def ready(self) -> None:
         await self.client.wait_for_ready(timeout=60)
-        await self.idle()
+        # The server may not have been listening yet when the kernel said so.
+        while self.kernel.execution_state != "idle":
+            self.client.kernel_info()
+            await asyncio.sleep(0.2)
 
     def send(self, code: str) -> str:
         return str(self.client.execute(code))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from jupyterlab_vram.kernels.answers import (
     RemedyDone,
 )
 from jupyterlab_vram.kernels.channel import KernelChannel
+from jupyterlab_vram.simulated.ledger import Ledger
 
 BOTH = pytest.mark.parametrize("kind", ["now", "six"])
 MIB = 1 << 20
@@ -169,3 +171,20 @@ async def test_a_framework_that_fails_is_reported_and_keeps_nothing_alive(
 
     assert await notebook.evaluate("[made_one() is None for made_one in made]") == [True, True]
     assert await notebook.evaluate("hasattr(sys, 'last_traceback')") is False
+
+
+async def test_a_gpu_that_the_kernel_does_not_use_is_no_problem(
+    start: Any, channel: KernelChannel, tmp_path: Path
+) -> None:
+    two = tmp_path / "two"
+    Ledger.create(two, {"devices": [{"card": "24-gib"}, {"card": "24-gib"}]}).close()
+    notebook = await start(VRAM_SIMULATED_LEDGER=str(two))
+    await channel.install(notebook.kernel_id)
+    await notebook.run(
+        "from jupyterlab_vram import simulated\nx = simulated.empty(1 << 20, device=1)"
+    )
+    figures = await channel.figures(notebook.kernel_id)
+    assert isinstance(figures, Figures) and figures.problems == {}
+    first, second = figures.frameworks["simulated"].devices
+    assert (first.live, first.context) == (0, 0)
+    assert (second.live, second.context) == (4 * MIB, 300 * MIB)
