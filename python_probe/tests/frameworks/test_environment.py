@@ -10,9 +10,12 @@ import pytest
 
 from . import environment
 
-pytestmark = pytest.mark.skipif(
-    not environment.pythons(), reason="There is no Python with venv and ensurepip here."
-)
+pytestmark = [
+    pytest.mark.frameworks,
+    pytest.mark.skipif(
+        not environment.pythons(), reason="There is no Python with venv and ensurepip here."
+    ),
+]
 
 
 @pytest.fixture(autouse=True)
