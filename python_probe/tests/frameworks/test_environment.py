@@ -12,6 +12,7 @@ from . import environment
 
 pytestmark = [
     pytest.mark.frameworks,
+    pytest.mark.timeout(300),
     pytest.mark.skipif(
         not environment.pythons(), reason="There is no Python with venv and ensurepip here."
     ),
