@@ -58,12 +58,17 @@ class Ring:
 
     def get(self, first: int, count: int) -> list[float | None]:
         """``count`` values from slot ``first`` (``time // step``) on, None where nothing is."""
-        oldest = self._last - SLOTS
-        values: list[float | None] = []
-        for slot in range(first, first + count):
-            value = self._values[slot % SLOTS] if oldest < slot <= self._last else math.nan
-            values.append(None if math.isnan(value) else value)
-        return values
+        end = first + count
+        start = min(max(first, self._last - SLOTS + 1), end)
+        stop = max(min(end, self._last + 1), start)
+        at, size = start % SLOTS, stop - start
+        known = self._values[at : at + size]
+        known += self._values[: size - len(known)]
+        return [
+            *[None] * (start - first),
+            *[None if value != value else value for value in known],  # NaN alone differs so
+            *[None] * (end - stop),
+        ]
 
 
 class Series:
@@ -169,8 +174,10 @@ class HistoryRecord:
             if kernel not in (None, kernel_id):
                 continue
             for uuid, series in track.bytes.items():
+                if gpu not in (None, uuid):
+                    continue
                 held = _whole(values(series))
-                if gpu in (None, uuid) and any(value is not None for value in held):
+                if held.count(None) < count:
                     answer.kernels.setdefault(kernel_id, {})[uuid] = held
         return answer
 

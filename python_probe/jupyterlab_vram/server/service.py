@@ -35,13 +35,7 @@ class Rules:
 
 
 class Service:
-    """Sampler, history, kernels and stream of one server; ``start`` and ``close`` them together.
-
-    Raises
-    ------
-    LedgerError, OSError
-        The settings ask for the simulated GPU, and its ledger can't be used.
-    """
+    """Sampler, history, kernels and stream of one server; ``start`` and ``close`` them together."""
 
     def __init__(
         self,
@@ -60,7 +54,11 @@ class Service:
         self._source = config.current.source
         self._simulation = Simulation()
         if self._source == "simulated":
-            self._simulation.enter()
+            try:
+                self._simulation.enter()
+            except (LedgerError, OSError) as error:
+                # Each reading says so as well, in the panel.
+                log.warning("The simulated GPU can't be used: %s", error)
         self._registry = KernelRegistry(kernel_manager, session_manager)
         self._channel = KernelChannel(kernel_manager)
         self._describer = Describer(

@@ -4,6 +4,7 @@ import sys
 import pytest
 from jupyterlab_vram.agent import MESSAGE_TYPE
 from jupyterlab_vram.server.app import VramApp
+from jupyterlab_vram.simulated.files import ENVIRONMENT
 
 
 def test_the_operators_manual_names_every_switch():
@@ -45,3 +46,17 @@ def test_our_messages_are_no_activity_for_server_and_browser(jp_serverapp):
 def test_it_is_enabled_by_its_name(jp_serverapp):
     (app,) = jp_serverapp.extension_manager.extension_apps["jupyterlab_vram"]
     assert isinstance(app, VramApp)
+
+
+class TestBrokenLedger:
+    @pytest.fixture
+    def ledger(self, tmp_path, monkeypatch):
+        path = tmp_path / "simulated.ledger"
+        path.write_text("no ledger")
+        monkeypatch.setenv(ENVIRONMENT, str(path))
+
+    async def test_the_panel_says_so(self, app, ask):
+        code, snapshot = await ask("snapshot")
+        assert code == 200
+        assert snapshot["state"] != "ok"
+        assert "is not a ledger" in snapshot["problem"]["text"] + snapshot["problem"]["hint"]

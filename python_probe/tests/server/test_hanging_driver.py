@@ -72,7 +72,7 @@ async def test_stopping_takes_no_time(hang, app, jp_ws_fetch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to stop a server with")
-def test_a_server_stops_within_two_seconds(hang, ledger, tmp_path, jp_environ):
+def test_a_server_stops_while_the_call_hangs(hang, ledger, tmp_path, jp_environ):
     """The whole process, whose driver thread is still inside the call."""
     log = (tmp_path / "log").open("wb+")
     with socket.socket() as free:
@@ -108,7 +108,8 @@ def test_a_server_stops_within_two_seconds(hang, ledger, tmp_path, jp_environ):
         text = log.read().decode()
         log.close()
         print(text)
-    assert took < 2.0
+    # Under a second on a quiet machine; the call itself would take ten.
+    assert took < 4.0
     assert "Traceback" not in text
 
 
