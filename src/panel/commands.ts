@@ -22,12 +22,19 @@ export interface ICommandOptions {
   context: IPanelContext;
   panel: VramPanel;
   palette: ICommandPalette | null;
-  settings: ISettingRegistry.ISettings | null;
+  /** The panel's settings, null until they were read. */
+  settings: () => ISettingRegistry.ISettings | null;
   /** The front end has tabs, so that a wide table has a place. */
   hasMainArea: boolean;
 }
 
 const NO_ARGS = { type: 'object', properties: {} } as const;
+
+/** The command's place says that it is about GPU memory, so that its label need not. */
+const IN_MENU = {
+  type: 'object',
+  properties: { menu: { type: 'boolean' } }
+} as const;
 
 /** Register the panel's commands. */
 export function addCommands(options: ICommandOptions): void {
@@ -66,9 +73,12 @@ export function addCommands(options: ICommandOptions): void {
 
   let table: Widget | null = null;
   commands.addCommand(CommandIDs.openMain, {
-    label: trans.__('Open GPU Memory in Main Area'),
+    label: args =>
+      args.menu
+        ? trans.__('Open in Main Area')
+        : trans.__('Open GPU Memory in Main Area'),
     icon: vramIcon,
-    describedBy: { args: NO_ARGS },
+    describedBy: { args: IN_MENU },
     isVisible: () => options.hasMainArea,
     isEnabled: () => options.hasMainArea,
     execute: async () => {
@@ -136,8 +146,9 @@ export function addCommands(options: ICommandOptions): void {
   });
 
   commands.addCommand(CommandIDs.thresholds, {
-    label: trans.__('GPU Memory Thresholds…'),
-    describedBy: { args: NO_ARGS },
+    label: args =>
+      args.menu ? trans.__('Thresholds…') : trans.__('GPU Memory Thresholds…'),
+    describedBy: { args: IN_MENU },
     execute: async () => {
       const { editThresholds } = await import('./thresholds');
       await editThresholds(model, trans);
@@ -183,15 +194,21 @@ function addDensity({
         }
       }
     },
-    isEnabled: () => settings !== null,
-    isToggled: ({ density }) => settings?.composite.density === density,
+    isEnabled: () => settings() !== null,
+    isToggled: ({ density }) => settings()?.composite.density === density,
     execute: async ({ density }) => {
-      if (settings === null || !(String(density) in words)) {
+      const loaded = settings();
+      if (loaded === null) {
+        throw new Error(
+          trans.__('The panel’s settings have not been read; try again.')
+        );
+      }
+      if (!Object.keys(words).includes(String(density))) {
         throw new Error(
           trans.__('A density is one of %1.', Object.keys(words).join(', '))
         );
       }
-      await settings.set('density', String(density));
+      await loaded.set('density', String(density));
     }
   });
   for (const density of Object.keys(words)) {

@@ -1,5 +1,9 @@
-import { pauseIcon, runIcon, settingsIcon } from '@jupyterlab/ui-components';
-import { Menu } from '@lumino/widgets';
+import {
+  MenuSvg,
+  pauseIcon,
+  runIcon,
+  settingsIcon
+} from '@jupyterlab/ui-components';
 import React from 'react';
 import { failIcon, unpluggedIcon } from '../icons';
 import { CommandIDs } from '../tokens';
@@ -81,8 +85,8 @@ function openSettings(
   { commands, trans }: IPanelContext,
   anchor: HTMLElement
 ): void {
-  const menu = new Menu({ commands });
-  const density = new Menu({ commands });
+  const menu = new MenuSvg({ commands });
+  const density = new MenuSvg({ commands });
   density.title.label = trans.__('Density');
   for (const value of ['auto', 'normal', 'compact']) {
     density.addItem({ command: SET_DENSITY, args: { density: value } });
@@ -94,12 +98,17 @@ function openSettings(
       args: { query: trans.__('GPU memory'), label: trans.__('Settings…') }
     });
   }
-  menu.addItem({ command: CommandIDs.thresholds });
-  menu.addItem({ command: CommandIDs.openMain });
+  menu.addItem({ command: CommandIDs.thresholds, args: { menu: true } });
+  menu.addItem({ command: CommandIDs.openMain, args: { menu: true } });
   menu.addItem({ type: 'submenu', submenu: density });
-  // The command runs after `aboutToClose`, in the same task.
   menu.aboutToClose.connect(() => {
-    setTimeout(() => menu.dispose());
+    // The chosen command runs after this signal, in the same task.
+    setTimeout(() => {
+      menu.dispose();
+      if (document.activeElement === document.body) {
+        anchor.focus();
+      }
+    });
   }, menu);
   const { left, bottom } = anchor.getBoundingClientRect();
   menu.open(left, bottom);

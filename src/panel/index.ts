@@ -14,7 +14,7 @@ import { vramIcon } from '../icons';
 import { IVramModel } from '../tokens';
 // Commands have to be there before anybody can see the panel.
 // eslint-disable-next-line jupyter/prefer-lazy-imports
-import { addCommands } from './commands';
+import { addCommands, SET_DENSITY } from './commands';
 import type { IPanelContext } from './context';
 import { PANEL_ID, VramPanel } from './panel';
 import type { Density } from './view';
@@ -70,34 +70,38 @@ const panel: JupyterFrontEndPlugin<void> = {
     app.shell.add(widget, 'right', { rank: RANK, type: 'GPU memory' });
     restorer?.add(widget, PANEL_ID);
 
-    const ready = (settings: ISettingRegistry.ISettings | null): void => {
-      const apply = (): void => {
-        widget.density = (settings?.composite.density ?? 'auto') as Density;
-        app.commands.notifyCommandChanged();
-      };
-      addCommands({
-        app,
-        context,
-        panel: widget,
-        palette,
-        settings,
-        hasMainArea: labShell !== null
-      });
-      settings?.changed.connect(apply);
-      apply();
-    };
-    if (registry === null) {
-      ready(null);
-      return;
-    }
-    // The panel works without its settings; a schema that can't be read must not hide it.
-    registry.load(panel.id).then(ready, (reason: unknown) => {
-      console.error(
-        'The settings of the GPU memory panel can’t be read',
-        reason
-      );
-      ready(null);
+    let settings: ISettingRegistry.ISettings | null = null;
+    addCommands({
+      app,
+      context,
+      panel: widget,
+      palette,
+      settings: () => settings,
+      hasMainArea: labShell !== null
     });
+    const apply = (): void => {
+      widget.density = settings?.composite.density as Density;
+      app.commands.notifyCommandChanged(SET_DENSITY);
+    };
+    if (registry !== null) {
+      // Not before the core's own settings: its shortcuts trip over a plugin that is first.
+      void app.restored
+        .then(() => registry.load(panel.id))
+        .then(
+          loaded => {
+            settings = loaded;
+            settings.changed.connect(apply);
+            apply();
+          },
+          // The panel works without its settings; they must not hide it.
+          (reason: unknown) => {
+            console.error(
+              'The settings of the GPU memory panel can’t be read:',
+              reason
+            );
+          }
+        );
+    }
   }
 };
 

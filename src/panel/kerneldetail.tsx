@@ -84,7 +84,10 @@ function FrameworkLines(props: {
 }): JSX.Element {
   const { kernelId, use, disabled } = props;
   const { trans, commands, execute } = usePanel();
-  const name = FRAMEWORKS[props.name] ?? props.name;
+  const name =
+    props.name === 'simulated'
+      ? trans.__('simulated arrays')
+      : (FRAMEWORKS[props.name] ?? props.name);
   const parts = [
     { part: 'live', bytes: use.live },
     { part: 'cached', bytes: use.cached },
