@@ -1,8 +1,8 @@
 import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
-import { formatBytes } from '../format';
 import type { IVramModel } from '../tokens';
+import { amountText, type IAmount } from './planmodel';
 import { gpuTitle, kernelTitle } from './subject';
 
 /** A dialog of ours whose focus starts on the button that changes nothing. */
@@ -84,6 +84,13 @@ export function confirmShutdown(
   });
 }
 
+/** Whether processes that the kernel started hold memory, too; they may outlive it. */
+function hasOthers(model: IVramModel, kernelId: string): boolean {
+  return (model.snapshot?.holders ?? []).some(
+    holder => holder.kernel_id === kernelId && holder.role !== 'main'
+  );
+}
+
 /** `Returns 11.2 GiB to GPU 0.`; nothing where the kernel is measured to hold none. */
 function Returns(props: {
   model: IVramModel;
@@ -96,14 +103,18 @@ function Returns(props: {
   if (bytes === 0) {
     return null;
   }
+  const amount: IAmount = {
+    bytes,
+    is: hasOthers(model, kernelId) ? 'at-most' : 'exact'
+  };
   const gpus = gpuTitle(model, Object.keys(kernel?.gpus ?? {}), trans);
   return (
     <p className="jp-Vram-FreeNote">
       {bytes === null
         ? trans.__('How much GPU memory this returns is not known.')
         : gpus
-          ? trans.__('Returns %1 to %2.', formatBytes(bytes), gpus)
-          : trans.__('Returns %1.', formatBytes(bytes))}
+          ? trans.__('Returns %1 to %2.', amountText(trans, amount), gpus)
+          : trans.__('Returns %1.', amountText(trans, amount))}
     </p>
   );
 }

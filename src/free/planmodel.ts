@@ -148,7 +148,8 @@ export function remaining(held: number | null, amount: IAmount): IAmount {
     case 'at-least':
       return { bytes, is: 'at-most' };
     case 'at-most':
-      return { bytes, is: 'at-least' };
+      // "At least nothing" would tell nothing.
+      return bytes === 0 ? UNKNOWN_AMOUNT : { bytes, is: 'at-least' };
     default:
       return { bytes, is: amount.is };
   }

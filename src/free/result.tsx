@@ -7,7 +7,13 @@ import { Banner } from './banner';
 import { Bar } from './bar';
 import { contextOf } from './plan';
 import { amountText } from './planmodel';
-import { endable, outcomeOf, shortText, type Outcome } from './resultmodel';
+import {
+  endable,
+  outcomeOf,
+  processEnded,
+  shortText,
+  type Outcome
+} from './resultmodel';
 import { outcome, outcomeIcon, StepLine } from './running';
 import type { IResult } from './session';
 import { gpuTitle } from './subject';
@@ -90,7 +96,7 @@ function Remains(props: IResultViewProps): JSX.Element {
       <Bar
         held={plan.bytes}
         gone={report.freed}
-        context={contextOf(plan)}
+        context={processEnded(report) ? null : contextOf(plan)}
         kernelKey={props.kernelKey}
         label={trans.__(
           '%1: freed %2, %3',

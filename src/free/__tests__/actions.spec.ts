@@ -80,6 +80,21 @@ describe('restart and shut down', () => {
     expect(toasts()).toEqual([]);
   });
 
+  it('promises no more than a bound where the kernel has children', async () => {
+    const [row] = model.snapshot!.holders;
+    model.snapshot = {
+      ...model.snapshot!,
+      holders: [{ ...row, kernel_id: KERNEL, role: 'worker' }]
+    };
+    const done = actions.restart(KERNEL);
+    await until('dialog', () => dialog()?.textContent?.includes('Returns'));
+    expect(dialog()!.textContent).toContain(
+      size('Returns up to 11.2 GiB to GPU 0.')
+    );
+    await answer(false);
+    await done;
+  });
+
   it('says that it checks, then what came back', async () => {
     let finish = () => {};
     model.onRun = () =>

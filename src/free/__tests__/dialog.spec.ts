@@ -38,6 +38,9 @@ const press = (key: string) =>
   document.activeElement!.dispatchEvent(
     new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
   );
+/** Title and body are drawn apart. */
+const result = (name: string) =>
+  until('result', () => title() === name && link('Plan again'));
 const link = (label: string) =>
   Array.from(dialog.node.querySelectorAll('button')).find(
     node => node.textContent === label
@@ -291,7 +294,7 @@ describe('running', () => {
         remains: { bytes: gib(7.4), why: '6.9 GiB is in use.' }
       })
     );
-    await until('result', () => title() === 'Done');
+    await result('Done');
     expect(text()).toContain(size('Freed 3.8 GiB'));
     expect(text()).toContain(size('of 11.2 GiB held by embeddings.ipynb'));
     expect(text()).toContain(size('7.4 GiB remains'));
@@ -308,7 +311,7 @@ describe('running', () => {
         freed: gib(3.8)
       })
     );
-    await until('result', () => title() === 'Done');
+    await result('Done');
     expect(text()).not.toContain('now has');
   });
 
@@ -323,7 +326,7 @@ describe('running', () => {
         { freed: gib(1.7), remains: { bytes: gib(9.5), why: null } }
       )
     );
-    await until('result', () => title() === 'Less was freed than expected');
+    await result('Less was freed than expected');
     expect(text()).toContain(size('Freed 1.7 GiB, expected at least 3.8 GiB.'));
     expect(text()).toContain(why);
     expect(button(1).textContent).toBe(size('Restart and free 9.5 GiB…'));
@@ -343,7 +346,7 @@ describe('running', () => {
         { freed: gib(3.8) }
       )
     );
-    await until('result', () => title() === 'Not every step worked');
+    await result('Not every step worked');
     expect(text()).toContain('It raised an error.');
     expect(text()).toContain(size('freed 3.8 GiB'));
   });
@@ -391,7 +394,7 @@ it('names processes that kept their memory, and offers to end them', async () =>
   open();
   await until('plan', () => box('restart'));
   button(1).click();
-  await until('result', () => title() === 'Some processes kept their memory');
+  await result('Some processes kept their memory');
   expect(text()).toContain('2 processes that the kernel had started');
   expect(text()).toContain('48213');
   expect(text()).toContain('—');

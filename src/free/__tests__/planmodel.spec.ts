@@ -98,6 +98,7 @@ describe('sums', () => {
       bytes: held - gib(3.8),
       is: 'at-least'
     });
+    expect(remaining(held, { bytes: held, is: 'at-most' }).is).toBe('unknown');
     expect(remaining(null, { bytes: 1, is: 'exact' }).bytes).toBeNull();
   });
 });
