@@ -110,7 +110,8 @@ class Attributor:
         try:
             process = psutil.Process(found.pid)
             verdict = used.get(process) or self._verdict(process, scene)
-            used[process] = verdict
+            if verdict.facts is not None:  # else it may only have been early, so look again
+                used[process] = verdict
         except (psutil.NoSuchProcess, ValueError, OverflowError):
             verdict = _Verdict(
                 kind="unseen",
@@ -158,7 +159,11 @@ class Attributor:
             return _Verdict(
                 kind="shared", facts=facts, evidence=f"{facts.name} serves many programs."
             )
-        line = [process, *processes.ancestors(process)]
+        line = [process]
+        for ancestor in processes.ancestors(process):
+            if line[-1] in scene.kernels:
+                break
+            line.append(ancestor)
         return (
             self._of_kernel(process, facts, line, scene)
             or self._of_stranger(process, facts)
@@ -170,7 +175,7 @@ class Attributor:
         self, process: psutil.Process, facts: Facts, line: list[psutil.Process], scene: _Scene
     ) -> _Verdict | None:
         """A kernel of this server: the nearest one above, or the one that was seen above before."""
-        above = next((ancestor for ancestor in line if ancestor in scene.kernels), None)
+        above = line[-1] if line[-1] in scene.kernels else None
         evidence = "Started by this notebook's kernel."
         if above is None:
             above = self._started_by.get(process)
@@ -182,7 +187,7 @@ class Attributor:
         if above is None or kernel is None:
             return None
         self._remember(process, above)
-        main = _look_at_main(line[: line.index(above) + 1] if above in line else [above])
+        main = _look_at_main(line if line[-1] == above else [above], {process: facts})
         is_main = main is not None and main[0] == process
         return _Verdict(
             kind="kernel",
@@ -241,7 +246,7 @@ class Attributor:
                 notebook=gone.notebook,
                 evidence="Started by a kernel that has ended since.",
             )
-        main = _look_at_main(line, needs_connection_file=True)
+        main = _look_at_main(line, {process: facts}, needs_connection_file=True)
         mine = processes.inherited(main[0] if main else process)
         if main is None and not mine:
             return None
@@ -279,7 +284,10 @@ class Attributor:
 
 
 def _look_at_main(
-    line: list[psutil.Process], *, needs_connection_file: bool = False
+    line: list[psutil.Process],
+    looked: dict[psutil.Process, Facts],
+    *,
+    needs_connection_file: bool = False,
 ) -> tuple[psutil.Process, Facts] | None:
     """The kernel's own process in ``line``, which leads up from a holder, with its facts.
 
@@ -288,21 +296,17 @@ def _look_at_main(
     but runs another program than the one below it.
     """
     found: tuple[psutil.Process, Facts] | None = None
+    last: tuple[psutil.Process, Facts] | None = None
     for process in line:
         try:
-            facts = processes.look(process)
+            last = process, looked.get(process) or processes.look(process)
         except psutil.NoSuchProcess:
             continue
-        if processes.kernel_of_command(facts.command) is None:
+        if processes.kernel_of_command(last[1].command) is None:
             continue
-        if found is None or facts.command == found[1].command:
-            found = process, facts
-    if found is None and not needs_connection_file and line:
-        try:
-            return line[-1], processes.look(line[-1])
-        except psutil.NoSuchProcess:
-            return None
-    return found
+        if found is None or last[1].command == found[1].command:
+            found = last
+    return found or (None if needs_connection_file else last)
 
 
 def _base_name(name: str | None) -> str | None:

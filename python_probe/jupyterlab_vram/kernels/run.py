@@ -26,6 +26,10 @@ from .registry import KernelRegistry
 RETURN_LIMIT = 1.0
 """Seconds that the driver gets to notice what a framework gave back."""
 
+SETTLE = 5
+"""Tenths of a second after which a cell still runs, and hasn't just ended: the server learns of the
+end a little later than whoever ran it."""
+
 Progress = Callable[[wire.Report], None]
 
 _log = logging.getLogger(__name__)
@@ -46,7 +50,11 @@ class Tools:
         Raises: as ``inside.look``.
         """
         # one that was asked before would answer while a cell runs
-        if (await self.registry.get(kernel.id)).state == "busy":
+        for _ in range(SETTLE):
+            if (await self.registry.get(kernel.id)).state != "busy":
+                break
+            await asyncio.sleep(0.1)
+        else:
             raise KernelBusy()
         figures = await inside.look(self.channel, kernel.id)
         self.measured.put(kernel, figures)
