@@ -23,6 +23,9 @@ import type { Density, IView } from './view';
 import type { IViewProps, ViewSetter } from './viewprops';
 import { SCROLL_CLASS } from './windowed';
 
+// With the panel, not with JupyterLab: most of the style sheet is for what is not on screen yet.
+import '../../style/panel.css';
+
 /** Which layout a body draws. */
 export type Layout = 'side' | 'wide';
 

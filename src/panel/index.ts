@@ -83,25 +83,20 @@ const panel: JupyterFrontEndPlugin<void> = {
       widget.density = settings?.composite.density as Density;
       app.commands.notifyCommandChanged(SET_DENSITY);
     };
-    if (registry !== null) {
-      // Not before the core's own settings: its shortcuts trip over a plugin that is first.
-      void app.restored
-        .then(() => registry.load(panel.id))
-        .then(
-          loaded => {
-            settings = loaded;
-            settings.changed.connect(apply);
-            apply();
-          },
-          // The panel works without its settings; they must not hide it.
-          (reason: unknown) => {
-            console.error(
-              'The settings of the GPU memory panel can’t be read:',
-              reason
-            );
-          }
+    registry?.load(panel.id).then(
+      loaded => {
+        settings = loaded;
+        settings.changed.connect(apply);
+        apply();
+      },
+      // The panel works without its settings; they must not hide it.
+      (reason: unknown) => {
+        console.error(
+          'The settings of the GPU memory panel can’t be read:',
+          reason
         );
-    }
+      }
+    );
   }
 };
 

@@ -4,6 +4,8 @@ import { Widget } from '@lumino/widgets';
 import type { Config, Thresholds } from '../service/wire';
 import type { IVramModel } from '../tokens';
 
+import '../../style/panel.css';
+
 /** What the dialog edits. */
 export type Limits = Pick<Config, 'interval' | 'thresholds'>;
 

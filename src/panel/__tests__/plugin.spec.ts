@@ -61,7 +61,7 @@ describe('the commands', () => {
   });
 
   it('show and hide the panel, whose content comes when it is first seen', async () => {
-    const { commands, panel, model } = setUp();
+    const { commands, panel, model, failures } = setUp();
     expect(panel.widgets).toHaveLength(0);
     await commands.execute(CommandIDs.open);
     await import('../body');
@@ -73,6 +73,7 @@ describe('the commands', () => {
     await commands.execute(CommandIDs.open);
     expect(panel.isVisible).toBe(false);
     expect(model.watches).toBe(0);
+    expect(failures).toEqual([]);
     panel.dispose();
   });
 
