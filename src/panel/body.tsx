@@ -110,10 +110,7 @@ export class PanelBody extends ReactWidget {
           paused={status === 'paused'}
           simulated={simulated}
         />
-        <div
-          className={`${SCROLL_CLASS}${state.stale ? ' jp-mod-stale' : ''}`}
-          tabIndex={-1}
-        >
+        <div className={`${SCROLL_CLASS}${state.stale ? ' jp-mod-stale' : ''}`}>
           {state.banner && (
             <Banner notice={state.banner} onButton={this._onButton} />
           )}
