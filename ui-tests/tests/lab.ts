@@ -52,10 +52,18 @@ export async function runCell(
 
 /** What a cell of the active notebook printed, errors included. */
 export function output(page: IJupyterLabPageFixture, index: number): Locator {
+  return cell(page, index).locator('.jp-OutputArea');
+}
+
+/** The `[1]:` beside a cell of the active notebook. */
+export function prompt(page: IJupyterLabPageFixture, index: number): Locator {
+  return cell(page, index).locator('.jp-InputPrompt');
+}
+
+function cell(page: IJupyterLabPageFixture, index: number): Locator {
   return page
     .locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell')
-    .nth(index)
-    .locator('.jp-OutputArea');
+    .nth(index);
 }
 
 /** The badge in the active notebook's toolbar. */
@@ -79,5 +87,18 @@ export async function openPanel(
 
 /** A kernel's row in the panel. */
 export function row(panel: Locator, name: string): Locator {
-  return panel.getByRole('row', { name: new RegExp(`^${name}`) });
+  return panel.getByRole('row', { name: new RegExp(`^${name},`) });
+}
+
+/** The list of kernels that hold memory. */
+export function kernelGrid(panel: Locator): Locator {
+  return panel.getByRole('treegrid', { name: 'Kernels that hold GPU memory' });
+}
+
+/** End every kernel of the test server; for tests that do without Galata's own bookkeeping. */
+export async function shutDownAll(page: IJupyterLabPageFixture): Promise<void> {
+  const kernels = await page.request.get('/api/kernels');
+  for (const { id } of await kernels.json()) {
+    await page.request.delete(`/api/kernels/${id}`);
+  }
 }

@@ -6,10 +6,19 @@ import {
   openNotebook,
   openPanel,
   output,
+  prompt,
   row,
   runCell,
+  shutDownAll,
   simulated
 } from './lab';
+
+// Galata's stand-ins for these lists leave a restarted kernel's page waiting for ever.
+test.use({ kernels: null, sessions: null });
+
+test.afterEach(async ({ page }) => {
+  await shutDownAll(page);
+});
 
 const A = [simulated.import, simulated.take('x', 18), 'del x'];
 const B = [simulated.import, simulated.take('y', 8)];
@@ -41,7 +50,7 @@ test('an idle notebook that caches 18 GiB gives them back in two clicks', async 
     plan.getByRole('checkbox', { name: /Release cached/ })
   ).toBeChecked();
   await page.screenshot({ path: screenshot('plan') });
-  await plan.getByRole('button', { name: /^Free (about )?18\.0/ }).click();
+  await plan.getByRole('button', { name: /^Free at least 18\.0/ }).click();
   const result = page.getByRole('dialog');
   await expect(result).toContainText(/Freed 18\.0\s*GiB/);
   await expect(result).toContainText('read from the driver');
@@ -81,6 +90,7 @@ test('a notebook that keeps its variables gives them back by Restart', async ({
   await expect(output(page, 1)).not.toContainText('out of memory');
   await page.notebook.activate('keeper.ipynb');
   await runCell(page, 0);
+  await expect(prompt(page, 0)).toHaveText('[1]:');
 });
 
 test('a renamed notebook keeps its badge, and the panel its new name', async ({
