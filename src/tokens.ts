@@ -25,13 +25,7 @@ import type {
  * - `reload`: browser and server have different versions.
  */
 export type ConnectionStatus =
-  | 'starting'
-  | 'live'
-  | 'paused'
-  | 'stale'
-  | 'missing'
-  | 'forbidden'
-  | 'reload';
+  'starting' | 'live' | 'paused' | 'stale' | 'missing' | 'forbidden' | 'reload';
 
 /**
  * The letter and colour that stand for a kernel everywhere; given at first sight of GPU memory,

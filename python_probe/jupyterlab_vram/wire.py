@@ -169,7 +169,7 @@ class Holder(Struct, kw_only=True):
     role: Role = "unknown"
     kernel_id: str | None = None
     notebook: str | None = None
-    """The notebook it was started from, also where that one's kernel is gone or another server's."""
+    """The notebook it was started from, also if its kernel is gone or another server's."""
     engines: Engines = field(default_factory=Engines)
     evidence: str | None = None
     """How the owner was found, one sentence."""
@@ -385,7 +385,7 @@ class Thresholds(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One set a server. ``version`` and ``schema`` are the server's; what a client sends is ignored."""
+    """One set a server. ``version`` and ``schema`` are the server's; a client's are ignored."""
 
     version: str = ""
     schema: int = SCHEMA

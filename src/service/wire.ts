@@ -493,7 +493,7 @@ export interface GpuHistory {
   utilization: (number | null)[];
 }
 /**
- * One set a server. ``version`` and ``schema`` are the server's; what a client sends is ignored.
+ * One set a server. ``version`` and ``schema`` are the server's; a client's are ignored.
  */
 export interface Config {
   version: string;
