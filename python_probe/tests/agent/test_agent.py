@@ -69,6 +69,7 @@ def test_too_late_it_installs_nothing() -> None:
     assert str(answer(time.time() - 1)["error"]).startswith("TimeoutError: the kernel was busy")
 
 
+@pytest.mark.frameworks
 @pytest.mark.skipif(OLD_PYTHON is None, reason="VRAM_TEST_PYTHON38 names no Python 3.8")
 def test_python_3_8_runs_it() -> None:
     assert OLD_PYTHON is not None

@@ -7,6 +7,18 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+GENERATIONS = pytest.mark.parametrize(
+    "kind",
+    [
+        "now",
+        pytest.param("six", marks=pytest.mark.frameworks),
+        pytest.param("python38", marks=pytest.mark.frameworks),
+    ],
+)
+"""Kernels that differ inside: today's, and the oldest that are supported."""
+
 STATE = """dict(
     names=sorted(globals()),
     hidden=sorted(get_ipython().user_ns_hidden),

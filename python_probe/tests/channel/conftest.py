@@ -14,11 +14,13 @@ from channel_user import Notebook
 from jupyterlab_vram.kernels.activity import leave_no_trace
 from jupyterlab_vram.kernels.channel import KernelChannel
 
-IPYKERNEL_6 = os.environ.get("VRAM_TEST_IPYKERNEL6")
-"""A Python that has ipykernel 6, which this environment can't have beside its own."""
-
-FRAMEWORKS = os.environ.get("FRAMEWORKS_PYTHON")
-"""A Python that has the CUDA build of torch (npm run test:frameworks)."""
+CACHED = {
+    "six": "VRAM_TEST_IPYKERNEL6",
+    "python38": "VRAM_TEST_PYTHON38",
+    "torch": "FRAMEWORKS_PYTHON",
+}
+"""Kernels in cached environments (npm run test:frameworks), and the variables that name their
+Pythons: ipykernel 6, the same with Python 3.8, and the CUDA build of torch."""
 
 OTHER_KERNEL = """
 from ipykernel.ipkernel import IPythonKernel
@@ -39,8 +41,10 @@ def kernels(jp_serverapp: Any, tmp_path: Path) -> Any:
     module = ["-m", "ipykernel_launcher", "-f", "{connection_file}"]
     specs = {
         "now": ([sys.executable, *module], "python"),
-        "six": ([IPYKERNEL_6, *module], "python"),
-        "torch": ([FRAMEWORKS, *module], "python"),
+        **{
+            name: ([os.environ.get(variable), *module], "python")
+            for name, variable in CACHED.items()
+        },
         "other": ([sys.executable, "-c", OTHER_KERNEL, "-f", "{connection_file}"], "python"),
         "not-python": ([sys.executable, *module], "R"),
     }
@@ -66,10 +70,8 @@ def start(kernels: Any, jp_asyncio_loop: Any, tmp_path: Path) -> Iterator[Callab
     notebooks: list[Notebook] = []
 
     async def start(name: str = "now", **variables: str) -> Notebook:
-        if name == "six" and IPYKERNEL_6 is None:
-            pytest.skip("VRAM_TEST_IPYKERNEL6 names no Python that has ipykernel 6")
-        if name == "torch" and FRAMEWORKS is None:
-            pytest.skip("The CUDA build of torch is not set up: npm run test:frameworks does it.")
+        if name in CACHED and not os.environ.get(CACHED[name]):
+            pytest.skip(f"{CACHED[name]} names no Python: npm run test:frameworks sets them up.")
         env = {**os.environ, "VRAM_SIMULATED_LEDGER": str(tmp_path / "ledger")}
         env["PYTHONPATH"] = str(Path(__file__).parents[2])
         env.update(variables)

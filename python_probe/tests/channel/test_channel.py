@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from channel_user import until
+from channel_user import GENERATIONS, until
 from jupyterlab_vram import agent
 from jupyterlab_vram.kernels.activity import ActivityKept
 from jupyterlab_vram.kernels.answers import (
@@ -24,11 +24,10 @@ from jupyterlab_vram.kernels.answers import (
 )
 from jupyterlab_vram.kernels.channel import KernelChannel
 
-BOTH = pytest.mark.parametrize("kind", ["now", "six"])
 HAS_HANDLER = "'vram_request' in get_ipython().kernel.control_handlers"
 
 
-@BOTH
+@GENERATIONS
 async def test_nobody_can_tell_that_we_were_there(
     start: Any, channel: KernelChannel, kernels: Any, kind: str
 ) -> None:
@@ -53,7 +52,7 @@ async def test_nobody_can_tell_that_we_were_there(
     assert await notebook.state() == before
 
 
-@BOTH
+@GENERATIONS
 async def test_figures_come_while_a_cell_sleeps_and_it_stays_busy(
     start: Any, channel: KernelChannel, kind: str
 ) -> None:
@@ -92,7 +91,7 @@ async def test_code_that_holds_pythons_lock_makes_it_silent(
     assert isinstance(await channel.figures(notebook.kernel_id), Figures)
 
 
-@BOTH
+@GENERATIONS
 async def test_a_busy_kernel_gets_no_code(start: Any, channel: KernelChannel, kind: str) -> None:
     notebook = await start(kind)
     cell = await notebook.started("import time; time.sleep(3)")

@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-from channel_user import until
+from channel_user import GENERATIONS, until
 from jupyterlab_vram.kernels.answers import (
     Busy,
     Figures,
@@ -17,7 +16,6 @@ from jupyterlab_vram.kernels.answers import (
 from jupyterlab_vram.kernels.channel import KernelChannel
 from jupyterlab_vram.simulated.ledger import Ledger
 
-BOTH = pytest.mark.parametrize("kind", ["now", "six"])
 MIB = 1 << 20
 
 
@@ -108,7 +106,7 @@ async def test_a_kernel_that_is_restarted_in_the_middle_is_gone(
     assert isinstance(await remedy, Gone)
 
 
-@BOTH
+@GENERATIONS
 async def test_the_simulated_gpus_memory_comes_back(
     start: Any, channel: KernelChannel, kind: str
 ) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from .environment import VARIABLE
+from .environment import CUDA
 
 
 @pytest.fixture(scope="session")
 def frameworks_python() -> Path:
     """The Python of the environment with CUDA builds; skips where it isn't set up."""
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(CUDA.variable)
     if not named:
         pytest.skip("The CUDA builds are not set up: npm run test:frameworks does it (5.5 GB).")
     return Path(named)

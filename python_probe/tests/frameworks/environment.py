@@ -1,9 +1,4 @@
-"""The cached environment with real CUDA builds, outside the clone: 5.5 GB, made once.
-
-``python -m frameworks.environment`` makes it if need be and prints its Python;
-``python -m frameworks.environment COMMAND…`` then runs a command while nobody may replace it, with
-that Python in FRAMEWORKS_PYTHON.
-"""
+"""Cached environments outside the clone, each made once and shared by all clones."""
 
 from __future__ import annotations
 
@@ -15,16 +10,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-VARIABLE = "FRAMEWORKS_PYTHON"
-REQUIREMENTS = Path(__file__).with_name("requirements.txt")
-SPACE = 8 << 30
-"""Bytes: pip unpacks beside what it installs."""
+GIB = 1 << 30
+HERE = Path(__file__).parent
 
 
 class Unavailable(Exception):
     """The environment can't be made; the text says why and what to do."""
+
+
+class NoPython(Unavailable):
+    """There is no Python on this machine to make it with."""
 
 
 def cache_folder() -> Path:
@@ -32,118 +30,123 @@ def cache_folder() -> Path:
     return Path(home) / "jupyterlab-vram"
 
 
-def pythons() -> list[Path]:
-    """Pythons that there are wheels for: 3.11, which they were tried with, then any from 3.10."""
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    candidates = [
-        shutil.which("python3.11"),
-        *map(str, sorted(pyenv.glob("versions/3.11.*/bin/python"))),
-        *(shutil.which(f"python3.{minor}") for minor in (12, 13, 10)),
-        shutil.which("python3"),
-    ]
-    question = "import sys, ensurepip, venv; sys.exit(not (3, 10) <= sys.version_info < (3, 15))"
-    return [
-        Path(candidate)
-        for candidate in filter(None, candidates)
-        # A pyenv shim is there for every version, and fails for those that aren't chosen.
-        if subprocess.run([candidate, "-c", question], capture_output=True).returncode == 0
-    ]
+@dataclass(frozen=True)
+class Environment:
+    """One Python with packages that the project's own environment can't have beside its own."""
 
+    name: str
+    """Its folder's, before the hash of what is in it."""
+    variable: str
+    """Where tests find its Python."""
+    requirements: Path
+    minors: tuple[int, ...]
+    """Versions 3.x that it may be made of, the preferred one first."""
+    space: int
+    """Bytes needed to make it: pip unpacks beside what it installs."""
 
-def folder_for(python: Path) -> Path:
-    version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes() + version.encode()).hexdigest()[:12]
-    return cache_folder() / f"frameworks-{digest}"
-
-
-@contextmanager
-def held(folder: Path, *, exclusive: bool) -> Iterator[None]:
-    """Keep others from changing ``folder`` (shared), or from using it too (exclusive).
-
-    The system drops the lock with the process, so that a run that is killed leaves nothing behind.
-    """
-    with Path(f"{folder}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-
-
-def install(python: Path, folder: Path) -> None:
-    """Make the environment anew. It counts as made once its marker is written, at the very end.
-
-    Raises Unavailable.
-    """
-    for old in folder.parent.glob("frameworks-*"):
-        if old.is_dir():
-            remove_unused(old, folder)
-    free = shutil.disk_usage(folder.parent).free
-    if free < SPACE:
-        raise Unavailable(
-            f"The frameworks' environment needs {SPACE >> 30} GiB in {folder.parent}, where "
-            f"{free / (1 << 30):.1f} GiB are free. Name another place in XDG_CACHE_HOME."
+    def base(self) -> Path:
+        """The Python that it is made of. Raises NoPython."""
+        pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+        candidates: list[str | None] = []
+        for minor in self.minors:
+            candidates.append(shutil.which(f"python3.{minor}"))
+            candidates += map(str, sorted(pyenv.glob(f"versions/3.{minor}.*/bin/python")))
+        candidates.append(shutil.which("python3"))
+        for candidate in filter(None, candidates):
+            if minor_version(candidate) in self.minors:
+                return Path(candidate)
+        versions = ", ".join(f"3.{minor}" for minor in self.minors)
+        raise NoPython(
+            f"There is no Python {versions} with venv and ensurepip here "
+            f"(Debian, Ubuntu: apt install python3-venv)."
         )
-    print(f"Installing CUDA builds into {folder} (5.5 GB, some minutes) …", file=sys.stderr)
-    commands = (
-        [str(python), "-m", "venv", str(folder)],
-        [str(folder / "bin" / "pip"), "install", "-qq", "-r", str(REQUIREMENTS)],
-    )
-    for command in commands:
-        done = subprocess.run(command, stdout=sys.stderr)
-        if done.returncode:
+
+    def folder(self) -> Path:
+        """Where it belongs; another one for other requirements and for another Python."""
+        version = subprocess.run(
+            [self.base(), "-V"], capture_output=True, text=True, check=True
+        ).stdout
+        digest = hashlib.sha256(self.requirements.read_bytes() + version.encode()).hexdigest()[:12]
+        return cache_folder() / f"{self.name}-{digest}"
+
+    @contextmanager
+    def in_use(self) -> Iterator[Path]:
+        """Its Python, made if it isn't there; nobody replaces it within. Raises Unavailable."""
+        folder = self.folder()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # The system drops the lock with the process, so that a run that is killed leaves nothing.
+        with lock_file(folder).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            while not marker(folder).exists():
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not marker(folder).exists():  # Somebody else may have made it meanwhile.
+                    self._install(folder)
+                fcntl.flock(lock, fcntl.LOCK_SH)
+            yield folder / "bin" / "python"
+
+    def _install(self, folder: Path) -> None:
+        """Make it anew. It counts as made once its marker is written, at the very end."""
+        if folder.exists():
+            shutil.rmtree(folder)
+        for old in folder.parent.glob(f"{self.name}-*"):
+            if old.is_dir():
+                remove_unused(old)
+        free = shutil.disk_usage(folder.parent).free
+        if free < self.space:
             raise Unavailable(
-                f"{' '.join(command)} failed. Its words are above; without the network, or where "
-                f"there is no wheel for this system, the frameworks' tests can't run."
+                f"The environment {folder.name} needs {self.space / GIB:.0f} GiB in "
+                f"{folder.parent}, where {free / GIB:.1f} GiB are free. Name another place in "
+                f"XDG_CACHE_HOME."
             )
-    marker(folder).touch()
+        print(f"Making the environment {folder}, once …", file=sys.stderr, flush=True)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+        commands = (
+            [str(self.base()), "-m", "venv", str(folder)],
+            [*pip, "install", "-qq", "-r", str(self.requirements)],
+        )
+        for command in commands:
+            done = subprocess.run(command, stdout=sys.stderr)
+            if done.returncode:
+                raise Unavailable(
+                    f"{' '.join(command)} failed. Its words are above; without the network, or "
+                    f"where there is no wheel for this system, these tests can't run."
+                )
+        marker(folder).touch()
 
 
-def remove_unused(old: Path, current: Path) -> None:
-    """Two of these would fill a disk: remove one of other requirements that nobody uses now."""
-    with Path(f"{old}.lock").open("w") as lock:
-        if old != current:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
+CUDA = Environment(
+    "frameworks", "FRAMEWORKS_PYTHON", HERE / "requirements.txt", (11, 12, 13, 10, 14), 8 * GIB
+)
+"""PyTorch and numba for the simulated driver: 5.5 GB."""
+
+OLD_KERNELS = HERE / "requirements-ipykernel6.txt"
+IPYKERNEL_6 = Environment(
+    "ipykernel6", "VRAM_TEST_IPYKERNEL6", OLD_KERNELS, (11, 12, 13, 10, 14), GIB
+)
+PYTHON_3_8 = Environment("python38", "VRAM_TEST_PYTHON38", OLD_KERNELS, (8,), GIB)
+
+
+def minor_version(python: str) -> int | None:
+    """The x of a Python 3.x that can make environments, else None."""
+    code = "import sys, ensurepip, venv; print(sys.version_info[1])"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    # A pyenv shim is there for every version, and fails for those that aren't chosen.
+    return int(done.stdout) if done.returncode == 0 else None
+
+
+def remove_unused(old: Path) -> None:
+    """One of other requirements, which would fill the disk; kept while somebody uses it."""
+    with lock_file(old).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
         shutil.rmtree(old)
+
+
+def lock_file(folder: Path) -> Path:
+    return Path(f"{folder}.lock")
 
 
 def marker(folder: Path) -> Path:
     return folder / "complete"
-
-
-def ensure() -> Path:
-    """The environment's folder, made if it isn't there.
-
-    Raises Unavailable.
-    """
-    found = pythons()
-    if not found:
-        raise Unavailable(
-            "The frameworks' tests need Python 3.10 to 3.14 with venv and ensurepip, and none was "
-            "found (Debian, Ubuntu: apt install python3-venv)."
-        )
-    python = found[0]
-    folder = folder_for(python)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    if not marker(folder).exists():
-        with held(folder, exclusive=True):
-            if not marker(folder).exists():  # Somebody else may have made it meanwhile.
-                install(python, folder)
-    return folder
-
-
-def main(command: list[str]) -> int:
-    folder = ensure()
-    python = folder / "bin" / "python"
-    if not command:
-        print(python)
-        return 0
-    with held(folder, exclusive=False):
-        return subprocess.call(command, env={**os.environ, VARIABLE: str(python)})
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Unavailable as error:
-        sys.exit(str(error))

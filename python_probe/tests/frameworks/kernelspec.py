@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fake_driver.build import Driver, build
 
-from .environment import VARIABLE
+from .environment import CUDA
 
 NAME = "vram-frameworks"
 
@@ -33,6 +33,6 @@ def write(data: Path, python: Path, driver: Driver, ledger: Path) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or VARIABLE not in os.environ:
-        sys.exit(f"{__doc__}\nThe environment's Python is taken from {VARIABLE}.")
-    print(write(Path(sys.argv[1]), Path(os.environ[VARIABLE]), build(), Path(sys.argv[2])))
+    if len(sys.argv) != 3 or CUDA.variable not in os.environ:
+        sys.exit(f"{__doc__}\nThe environment's Python is taken from {CUDA.variable}.")
+    print(write(Path(sys.argv[1]), Path(os.environ[CUDA.variable]), build(), Path(sys.argv[2])))

@@ -1,62 +1,83 @@
-"""How the cached environment is made; with no packages, so that it takes seconds."""
+"""How a cached environment is made; with no packages, so that it takes seconds."""
 
 from __future__ import annotations
 
 import fcntl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
 import pytest
 
-from . import environment
+from .environment import CUDA, Environment, NoPython, Unavailable, lock_file
 
-pytestmark = [
-    pytest.mark.frameworks,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(
-        not environment.pythons(), reason="There is no Python with venv and ensurepip here."
-    ),
-]
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(300)]
 
 
-@pytest.fixture(autouse=True)
-def requirements(tmp_path, monkeypatch):
+def trial(path: Path, *, minors: tuple[int, ...] = CUDA.minors, space: int = 0) -> Environment:
+    return Environment("trial", "TRIAL", path, minors, space)
+
+
+@pytest.fixture
+def requirements(tmp_path, monkeypatch) -> Path:
     path = tmp_path / "requirements.txt"
     path.write_text("# nothing\n")
-    monkeypatch.setattr(environment, "REQUIREMENTS", path)
-    monkeypatch.setattr(environment, "SPACE", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return path
 
 
 def test_is_made_once_by_two_and_anew_after_an_interruption(requirements, capfd):
-    folder = environment.folder_for(environment.pythons()[0])
+    folder = trial(requirements).folder()
     (folder / "lib").mkdir(parents=True)  # what an interrupted run left
     (folder / "lib" / "half").touch()
+    both_use_it = Barrier(2, timeout=120)
+
+    def use(_: int) -> Path:
+        with trial(requirements).in_use() as python:
+            both_use_it.wait()
+            return python
+
     with ThreadPoolExecutor() as pool:
-        made = [job.result() for job in [pool.submit(environment.ensure) for _ in range(2)]]
-    assert made == [folder, folder]
-    assert capfd.readouterr().err.count("Installing") == 1
+        assert list(pool.map(use, range(2))) == [folder / "bin" / "python"] * 2
+    assert capfd.readouterr().err.count("Making") == 1
     assert not (folder / "lib" / "half").exists()
     subprocess.run([folder / "bin" / "python", "-m", "pip", "--version"], check=True)
 
-    requirements.write_text("# something else\n")
-    with (folder.parent / f"{folder.name}.lock").open("w") as used:
-        fcntl.flock(used, fcntl.LOCK_SH)
-        environment.ensure()
-        assert folder.exists()  # a run in another clone has it
+
+def test_replaces_those_that_nobody_uses(requirements):
+    first = trial(requirements)
+    with first.in_use() as python:
+        requirements.write_text("# something else\n")
+        with trial(requirements).in_use():
+            assert python.exists()  # a run in another clone has it
     requirements.write_text("# yet something else\n")
-    last = environment.ensure()
-    assert [path for path in folder.parent.iterdir() if path.is_dir()] == [last]
+    with trial(requirements).in_use() as last:
+        others = [path for path in last.parents[2].iterdir() if path.is_dir()]
+        assert others == [last.parents[1]]
+
+
+def test_is_not_replaced_while_it_is_used(requirements):
+    with (
+        trial(requirements).in_use() as python,
+        lock_file(python.parents[1]).open("w") as lock,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_says_why_it_cannot_be_made(requirements):
     requirements.write_text("./no-such-package\n")
-    with pytest.raises(environment.Unavailable, match="Its words are above"):
-        environment.ensure()
+    with pytest.raises(Unavailable, match="Its words are above"), trial(requirements).in_use():
+        pass
 
 
-def test_says_that_the_disk_is_full(monkeypatch):
-    monkeypatch.setattr(environment, "SPACE", 1 << 60)
-    with pytest.raises(environment.Unavailable, match="XDG_CACHE_HOME"):
-        environment.ensure()
+def test_says_that_the_disk_is_full(requirements):
+    full = trial(requirements, space=1 << 60)
+    with pytest.raises(Unavailable, match="XDG_CACHE_HOME"), full.in_use():
+        pass
+
+
+def test_says_which_python_is_missing(requirements):
+    with pytest.raises(NoPython, match=r"no Python 3\.99 with venv"):
+        trial(requirements, minors=(99,)).base()

@@ -281,6 +281,7 @@ def test_its_grammar_is_python_3_8s() -> None:
         ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
+@pytest.mark.frameworks
 @pytest.mark.skipif(OLD_PYTHON is None, reason="VRAM_TEST_PYTHON38 names no Python 3.8")
 def test_it_runs_on_python_3_8(ledger: Ledger) -> None:
     assert OLD_PYTHON is not None
