@@ -58,7 +58,8 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except tuple(STATUS) as error:
-        raise HTTPError(STATUS[type(error)], str(error)) from error
+        status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+        raise HTTPError(status, str(error)) from error
 
 
 class VramHandler(APIHandler):
