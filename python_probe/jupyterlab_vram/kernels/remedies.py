@@ -125,6 +125,12 @@ class Remedies:
         for remedy in ids:
             if remedy not in ORDER:
                 raise NotOffered(f"“{remedy}” is not offered by this version.")
+        for step in request.remedies:
+            # no remedy of this version takes any; running it without what was asked for is another
+            if (step.names, step.pids, step.place, step.budget) != (None,) * 4:
+                raise NotOffered(
+                    f"“{step.id}” takes no names, processes, place or budget in this version."
+                )
         if len(set(ids)) < len(ids):
             raise NotOffered("A step was asked for twice.")
         if set(ids) >= ENDS_PROCESS:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 
 import pytest
 
@@ -59,6 +61,8 @@ async def test_bodies(verb, path, body, ask):
         {"remedies": [{"id": "restart"}, {"id": "shutdown"}]},
         {"remedies": [{"id": "park"}]},
         {"remedies": [{"id": "delete", "names": ["x"]}]},
+        {"remedies": [{"id": "restart", "place": "cpu"}]},
+        {"remedies": [{"id": "collect", "names": []}]},
     ],
     ids=str,
 )
@@ -178,6 +182,20 @@ async def test_a_kernel_that_ends_while_its_memory_is_freed(ask, jp_serverapp):
                 assert answer["kernel_id"] == kernel
             else:
                 refused(code, answer, 404, 409)
+
+
+async def test_a_kernel_that_answers_nobody(ask, jp_serverapp):
+    manager = jp_serverapp.kernel_manager
+    kernel = await manager.start_kernel()
+    pid = manager.get_kernel(kernel).provisioner.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        body = {"remedies": [{"id": "collect"}]}
+        refused(*await ask(f"kernels/{kernel}/remedies", method="POST", body=body), 409)
+        code, plan = await ask(f"kernels/{kernel}/plan")
+        assert (code, plan["state"]) == (200, "silent")
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 async def test_a_page_of_another_origin_can_change_nothing(
