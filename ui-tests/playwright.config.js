@@ -9,11 +9,24 @@ const python = path.join(
   '.venv',
   process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'
 );
-const baseURL = `http://127.0.0.1:${port}`;
+const url = at => `http://127.0.0.1:${at}`;
+const baseURL = url(port);
 process.env.TARGET_URL = baseURL;
+// The server that finds no GPU, for no-gpu.spec.ts.
+process.env.VRAM_UI_NO_GPU_URL = url(port + 1);
+
+/** A JupyterLab that is started for the tests and ends with them. */
+const server = (at, source) => ({
+  command: `"${python}" -m jupyter lab --config "${path.join(__dirname, 'jupyter_server_test_config.py')}"`,
+  url: `${url(at)}/lab`,
+  timeout: 120 * 1000,
+  env: { ...process.env, VRAM_UI_PORT: String(at), VRAM_UI_SOURCE: source },
+  reuseExistingServer: false
+});
 
 module.exports = {
   ...galata,
+  timeout: 120 * 1000,
   testDir: path.join(__dirname, 'tests'),
   outputDir: path.join(__dirname, 'test-results'),
   reporter: [
@@ -29,6 +42,8 @@ module.exports = {
   ],
   retries: process.env.CI ? 1 : 0,
   workers: 1,
+  // A machine at work may need a while.
+  expect: { timeout: 15 * 1000 },
   use: {
     ...galata.use,
     baseURL,
@@ -47,11 +62,5 @@ module.exports = {
       ]
     }
   },
-  webServer: {
-    command: `"${python}" -m jupyter lab --config "${path.join(__dirname, 'jupyter_server_test_config.py')}"`,
-    url: `${baseURL}/lab`,
-    timeout: 120 * 1000,
-    env: { ...process.env, VRAM_UI_PORT: String(port) },
-    reuseExistingServer: false
-  }
+  webServer: [server(port, 'simulated'), server(port + 1, 'auto')]
 };

@@ -12,8 +12,8 @@ export const simulated = {
     `${name} = gpu.empty(${gib} * 2**30, dtype="uint8")`
 };
 
-/** Write a notebook into the test's folder and open it. */
-export async function openNotebook(
+/** Write a notebook into the test's folder. */
+export async function writeNotebook(
   page: IJupyterLabPageFixture,
   tmpPath: string,
   name: string,
@@ -38,6 +38,17 @@ export async function openNotebook(
     'text',
     `${tmpPath}/${name}`
   );
+}
+
+/** Write a notebook into the test's folder and open it. */
+export async function openNotebook(
+  page: IJupyterLabPageFixture,
+  tmpPath: string,
+  name: string,
+  cells: Cells,
+  kernel = 'python3'
+): Promise<void> {
+  await writeNotebook(page, tmpPath, name, cells, kernel);
   await page.notebook.openByPath(`${tmpPath}/${name}`);
   await page.notebook.activate(name);
 }
@@ -48,6 +59,16 @@ export async function runCell(
   index: number
 ): Promise<void> {
   expect(await page.notebook.runCell(index, { wait: true })).toBe(true);
+}
+
+/** Run one cell of the active notebook and do not wait: it runs on. */
+export async function startCell(
+  page: IJupyterLabPageFixture,
+  index: number
+): Promise<void> {
+  await page.notebook.selectCells(index);
+  await page.keyboard.press('Control+Enter');
+  await expect(prompt(page, index)).toHaveText('[*]:');
 }
 
 /** What a cell of the active notebook printed, errors included. */
@@ -101,4 +122,31 @@ export async function shutDownAll(page: IJupyterLabPageFixture): Promise<void> {
   for (const { id } of await kernels.json()) {
     await page.request.delete(`/api/kernels/${id}`);
   }
+}
+
+/** The plan of a kernel, opened from its row by the keyboard. */
+export async function openPlan(
+  page: IJupyterLabPageFixture,
+  panel: Locator,
+  name: string
+): Promise<Locator> {
+  await row(panel, name).focus();
+  await page.keyboard.press('f');
+  const dialog = page.getByRole('dialog');
+  await expect(
+    dialog.getByRole('checkbox').or(dialog.getByRole('radio')).first()
+  ).toBeVisible();
+  return dialog;
+}
+
+/** The id of the kernel of a notebook of this server. */
+export async function kernelOf(
+  page: IJupyterLabPageFixture,
+  path: string
+): Promise<string> {
+  const sessions = await page.request.get('/api/sessions');
+  const own = (await sessions.json()).find(
+    (session: { path: string }) => session.path === path
+  );
+  return own.kernel.id;
 }
