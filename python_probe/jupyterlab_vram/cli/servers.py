@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast, get_args
+from urllib.parse import quote
 
 import msgspec
 import psutil
@@ -54,7 +55,6 @@ class Server:
     port: int
     base_url: str
     token: str
-    password: bool
     secure: bool
     sock: str
 
@@ -97,7 +97,6 @@ def _running() -> Iterable[Server]:
                 port=int(info["port"]),
                 base_url=str(info["base_url"]),
                 token=str(info["token"] or ""),
-                password=bool(info["password"]),
                 secure=bool(info["secure"]),
                 sock=str(info.get("sock") or ""),
             )
@@ -112,7 +111,10 @@ def _kernels_or_note(server: Server) -> list[KnownKernel] | str:
         _check_that_it_listens(server)
         return _kernels(server)
     except Unreachable as error:
-        return f"{server} {error}; its notebooks are named from their processes."
+        why = str(error)
+    except (LookupError, TypeError, ValueError):
+        why = "gives an answer of another form"  # another program's, or another version's
+    return f"{server} {why}; its notebooks are named from their processes."
 
 
 def _check_that_it_listens(server: Server) -> None:
@@ -180,13 +182,14 @@ def _get(server: Server, path: str) -> bytes | None:
     headers = {"Authorization": f"token {server.token}"} if server.token else {}
     try:
         # a look is no use of the server: culling goes on
-        connection.request("GET", f"{server.base_url}{path}?no_track_activity=1", headers=headers)
+        where = quote(server.base_url, safe="/%:@!$&'()*+,;=~")
+        connection.request("GET", f"{where}{path}?no_track_activity=1", headers=headers)
         answer = connection.getresponse()
         if answer.status == 404:
             return None
         if answer.status in (301, 302, 303, 307, 401, 403):
-            why = "asks for a password" if server.password else "lets nobody in without its hub"
-            raise Unreachable(why)
+            # which of the two, its file doesn't tell: "password" there knows the old option only
+            raise Unreachable("lets nobody in without its password or its hub")
         if answer.status != 200:
             raise Unreachable(f"answers with an error ({answer.status})")
         return answer.read(MOST_BYTES)

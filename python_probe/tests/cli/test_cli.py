@@ -8,6 +8,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -128,12 +129,12 @@ async def test_a_server_that_wants_a_password(
 ) -> None:
     [info] = runtime.glob("jpserver-*.json")
     told = json.loads(info.read_text())
-    info.write_text(json.dumps({**told, "token": "", "password": True}))
+    info.write_text(json.dumps({**told, "token": ""}))
     async with kernel(jp_serverapp, "secret.ipynb") as pid:
         ledger.charge(pid, 0, GIB)
         code, out, err = await beside(*SIMULATED)
     assert (code, err) == (0, "")
-    assert "asks for a password" in flat(out)
+    assert "lets nobody in without its password or its hub" in flat(out)
     assert "secret.ipynb" in out, "by what the kernel's process carries"
     assert "another program's kernel" in out
 
@@ -271,3 +272,56 @@ def test_what_needs_no_reading_is_quick(ledger: Ledger) -> None:
     check += "'--source', 'simulated']); print('jupyter_server' in sys.modules, file=sys.stderr)"
     told = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
     assert told.stderr == "False\n"
+
+
+def test_a_terminal_that_lacks_a_character(ledger: Ledger) -> None:
+    ended = run(*SIMULATED, PYTHONIOENCODING="ascii")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "SIMULATED ? no real GPU" in ended.stdout
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["table", "json"])
+@pytest.mark.parametrize(
+    ("redirect", "code", "said"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        (">/dev/full", 1, "jupyter vram stopped: No space left on device."),
+    ],
+)
+def test_output_that_goes_nowhere(
+    ledger: Ledger, redirect: str, code: int, said: str, as_json: list[str]
+) -> None:
+    script = f'exec "$@" {redirect}'
+    command = ["sh", "-c", script, "sh", *COMMAND, *SIMULATED, *as_json]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr.strip()) == (code, said)
+
+
+@pytest.mark.parametrize(
+    "answer", ["[]", "[{}]", '[{"id": 1, "name": null}]', '[{"id": "k"}]', "{}", '"\\ud800"']
+)
+async def test_a_server_whose_answers_are_strange(
+    ledger: Ledger, tmp_path: Path, answer: str
+) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        status = "404 Not Found" if b"snapshot" in head else "200 OK"
+        assert head.startswith(b"GET /jos%C3%A9/")
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(answer)}\r\n\r\n{answer}".encode())
+        writer.close()
+
+    server = await asyncio.start_server(talk, "localhost", 0, family=socket.AF_INET)
+    info = {
+        "pid": os.getpid(),
+        "port": server.sockets[0].getsockname()[1],
+        "base_url": "/josé/",
+        "token": "t",
+        "secure": False,
+    }
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "jpserver-1.json").write_text(json.dumps(info))
+    async with server:
+        code, out, err = await beside(*SIMULATED)
+    assert (code, err) == (0, "")
+    assert ("named from their processes" in out) == (answer != "[]")
