@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
 import psutil
 
 from .. import wire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKernel:
-    """A running kernel."""
+class KnownKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """A running kernel. A Struct, because one is made of each at every reading."""
 
     id: str
     name: str
@@ -34,9 +35,13 @@ class KnownKernel:
 
     @property
     def notebook(self) -> str | None:
-        """Path of what it belongs to; of several sessions a notebook's before a console's."""
-        ranked = sorted(self.sessions, key=lambda session: session.type != "notebook")
-        return ranked[0].path if ranked else None
+        return notebook_of(self.sessions)
+
+
+def notebook_of(sessions: Iterable[wire.KernelSession]) -> str | None:
+    """Path of what they belong to; of several sessions a notebook's before a console's."""
+    ranked = sorted(sessions, key=lambda session: session.type != "notebook")
+    return ranked[0].path if ranked else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

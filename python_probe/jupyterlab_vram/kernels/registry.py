@@ -22,7 +22,7 @@ from jupyter_server.gateway.managers import GatewayKernelManager
 
 from .. import wire
 from .errors import KernelGone
-from .known import EndedKernel, KnownKernel
+from .known import EndedKernel, KnownKernel, notebook_of
 from .processes import printable
 
 REMEMBERED = 256
@@ -31,13 +31,29 @@ REMEMBERED = 256
 _STATES = frozenset(get_args(wire.KernelState))
 
 
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What stays for as long as a kernel's process does. Kept, because the manager's traits cost
+    more to read than all the rest of a look, which is made at every reading."""
+
+    name: str
+    language: str | None
+    host: str | None
+
+    @classmethod
+    def of(cls, manager: Any) -> _Kind:
+        return cls(printable(manager.kernel_name), _language(manager), _host(manager))
+
+
 @dataclass(slots=True)
 class _Process:
     handle: object
     """The provisioner's own; another object after a restart."""
     process: psutil.Process
     started_at: float | None
-    notebook: str | None = None
+    kind: _Kind
+    sessions: tuple[wire.KernelSession, ...] = ()
+    """The last that were open: they tell the notebook also when they are closed before it ends."""
 
 
 @dataclass(slots=True)
@@ -95,22 +111,22 @@ class KernelRegistry:
     def _look(self, kernel_id: str, sessions: tuple[wire.KernelSession, ...]) -> KnownKernel:
         manager = self.kernel_manager.get_kernel(kernel_id)
         process = self._process(kernel_id, manager)
-        known = KnownKernel(
+        kind = process.kind if process else _Kind.of(manager)
+        if process is not None and sessions:
+            process.sessions = sessions
+        return KnownKernel(
             id=kernel_id,
-            name=printable(manager.kernel_name),
-            language=_language(manager),
+            name=kind.name,
+            language=kind.language,
             process=process.process if process else None,
             started_at=process.started_at if process else None,
-            host=_host(manager),
+            host=kind.host,
             state=_state(manager),
             last_activity=_seconds(getattr(manager, "last_activity", None)),
             # kernel_model() tells it too, but costs a web request a kernel with a gateway
             connections=self.kernel_manager._kernel_connections.get(kernel_id),
             sessions=sessions,
         )
-        if process is not None:
-            process.notebook = known.notebook or process.notebook
-        return known
 
     def _process(self, kernel_id: str, manager: Any) -> _Process | None:
         """The local process, its start time read once for each incarnation."""
@@ -125,7 +141,7 @@ class KernelRegistry:
             return None
         try:
             process = psutil.Process(provisioner.pid)
-            started = _Process(handle, process, process.create_time())
+            started = _Process(handle, process, process.create_time(), _Kind.of(manager))
         except psutil.Error:
             return None  # it ended at once; the manager restarts it or gives it up
         self._processes[kernel_id] = started
@@ -140,7 +156,7 @@ class KernelRegistry:
         self._ended[process.process] = EndedKernel(
             id=kernel_id,
             process=process.process,
-            notebook=process.notebook,
+            notebook=notebook_of(process.sessions),
             ended_at=time.time(),
         )
         while len(self._ended) > REMEMBERED:
