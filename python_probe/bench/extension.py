@@ -29,14 +29,16 @@ class Delays(APIHandler):
 
 
 class Samples(APIHandler):
-    """``GET bench/samples?count=``: take so many samples, each right after the other."""
+    """``GET bench/samples?count=&pause=``: take so many samples, with pauses of so many seconds."""
 
     @authenticated
     async def get(self) -> None:
         assert self.serverapp is not None
         (app,) = self.serverapp.extension_manager.extension_apps["jupyterlab_vram"]
+        pause = float(self.get_query_argument("pause"))
         for _ in range(int(self.get_query_argument("count"))):
             sample = await app.service.sampler.read()
+            await asyncio.sleep(pause)
         self.finish({"state": sample.snapshot.state, "bytes": len(sample.body)})
 
 

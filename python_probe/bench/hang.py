@@ -18,7 +18,7 @@ from .server import JupyterServer, jupyter_server
 ROUNDS = 3
 HANG = 10.0
 """Seconds."""
-QUIET = 4.0
+QUIET = 3.0
 """Seconds that are looked at without anything of ours, to know what the computer adds."""
 MOST = 0.005
 KERNELS = 3

@@ -30,7 +30,7 @@ def measure() -> list[Row]:
         resident = []
         with browsers(server, 1):
             for _ in counts:
-                answer = server.ask(f"bench/samples?count={STEP}")
+                answer = server.ask(f"bench/samples?count={STEP}&pause=0")
                 assert answer["state"] == "ok" and answer["bytes"] > 10_000
                 resident.append(psutil.Process(server.pid).memory_info().rss)
         slope = linear_regression(counts, resident).slope

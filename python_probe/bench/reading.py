@@ -16,7 +16,7 @@ from .peers import peer
 from .plain import Reader, plain_reader
 from .row import Row, compared
 
-ROUNDS = 20
+ROUNDS = 15
 READINGS = 20
 """A round, of ours and of the plain one."""
 CACHED = 1.05

@@ -1,0 +1,80 @@
+/** The rows as a table for people, and the page that keeps them. */
+import { availableParallelism, type } from 'node:os';
+import { join } from 'node:path';
+import * as prettier from 'prettier';
+import { chromiumVersion, findChromium } from '../browser.mjs';
+import { python, root } from '../environment.mjs';
+import { answer } from '../run.mjs';
+
+const PACKAGES = [
+  'jupyterlab',
+  'jupyter_server',
+  'ipykernel',
+  'nvidia-ml-py',
+  'nvitop',
+  'gpustat'
+];
+
+/** One line a row, aligned. */
+export function table(rows) {
+  return format(tableSource(rows));
+}
+
+/** docs/benchmarks.md. */
+export async function document(rows) {
+  return format(`# Benchmarks
+
+Written by \`npm run bench\`, which measures all of this again, prints the same table, and fails if
+a bound is broken. It takes about five minutes, and needs gcc and a Chromium.
+
+**Simulated driver only.** The driver is a program of this project's tests that answers at once; it
+stands where NVIDIA's own would. So these are the costs of this project's and of its peers' code,
+not of a GPU or of NVIDIA's driver. Servers, kernels, WebSockets and the browser are real.
+
+${tableSource(rows)}
+
+- Peers run in the same minute and in turns with ours; figures are medians over the turns.
+- _The same calls_: the very list of driver calls that our reading makes, bare; that both make
+  the same is checked before. nvitop's and gpustat's readings tell more than ours about processes
+  (gpustat's takes a tenth of a second by itself to see their CPU use) and ask other calls.
+- Server CPU: of all threads of a Jupyter server that reads 8 GPUs 4 times a second, without what
+  the same server uses while nobody looks. What it costs to name a GPU's holders follows their
+  number, so the bound is for kernels that come without using a GPU.
+- The event loop's delay is that of a coroutine in the server that sleeps for a millisecond again
+  and again.
+
+Measured on ${availableParallelism()} cores, ${type()}, ${await versions()}.
+`);
+}
+
+function tableSource(rows) {
+  const lines = rows.map(({ measure, ours, against, ratio, holds }) => [
+    measure,
+    ours,
+    against,
+    ratio === null ? '' : `${ratio.toFixed(2)}×`,
+    holds === null ? '' : holds ? 'holds' : '**broken**'
+  ]);
+  return [
+    ['Measure', 'Ours', 'Peer or bound', 'Ratio', 'Verdict'],
+    ['---', '---', '---', '---', '---'],
+    ...lines
+  ]
+    .map(cells => `| ${cells.join(' | ')} |`)
+    .join('\n');
+}
+
+async function format(markdown) {
+  const file = join(root, 'docs', 'benchmarks.md');
+  const options = await prettier.resolveConfig(file);
+  return prettier.format(markdown, { ...options, filepath: file });
+}
+
+async function versions() {
+  const code = `
+import platform, importlib.metadata
+print(", ".join(["Python " + platform.python_version()] + [
+    name + " " + importlib.metadata.version(name) for name in ${JSON.stringify(PACKAGES)}
+]))`;
+  return `${answer(python, ['-c', code])}, ${chromiumVersion(await findChromium())}`;
+}
