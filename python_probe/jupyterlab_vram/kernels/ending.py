@@ -42,11 +42,12 @@ async def end(
         process.kill()
         if await _gone(process, patience):
             return _ended(pid, True, f"{name} did not end when asked, so it was forced to.")
+        stuck = process.status() == psutil.STATUS_DISK_SLEEP
     except psutil.NoSuchProcess:
         return _ended(pid, True, "This process had ended already.")
     except psutil.AccessDenied:
         raise NotYours("The system does not allow you to end this process.") from None
-    if process.status() == psutil.STATUS_DISK_SLEEP:
+    if stuck:
         why = "It waits for the driver or a disk; only that, or restarting the computer, ends it."
     else:
         why = f"It still runs {2 * patience:.0f} s after it was asked."

@@ -26,6 +26,9 @@ INTERRUPT_LIMIT = 10.0
 RETURN_LIMIT = 10.0
 """Seconds that the driver gets to return an ended process's memory."""
 
+_PASSING: frozenset[wire.State] = frozenset({"timeout", "starting"})
+"""Without a reading now, but perhaps with one before ``RETURN_LIMIT``."""
+
 Read = Callable[[], Awaitable[wire.Snapshot]]
 """A fresh reading of the driver."""
 
@@ -125,7 +128,7 @@ class OldProcesses:
             visible = snapshot.state == "ok" and snapshot.views.processes != "none"
             if visible and not rows:
                 return Remains(0)
-            if time.monotonic() > deadline or (snapshot.state == "ok" and not visible):
+            if time.monotonic() > deadline or not (visible or snapshot.state in _PASSING):
                 break
             await asyncio.sleep(LOOK)
         sizes = [row.bytes for row in rows if row.bytes is not None]
