@@ -8,8 +8,8 @@ import {
   gpuList,
   isHigh,
   usedOfTotal
-} from '../panel/gpus';
-import { kernelNames } from '../panel/names';
+} from '../gpus';
+import { kernelNames } from '../names';
 import type { Gpu, Kernel, Snapshot } from '../service/wire';
 import type { IKernelKey, IVramModel } from '../tokens';
 

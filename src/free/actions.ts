@@ -2,7 +2,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Report } from '../service/wire';
-import { baseName } from '../panel/names';
+import { baseName } from '../names';
 import { CommandIDs, type IVramModel } from '../tokens';
 import { confirmRestart, confirmShutdown } from './confirm';
 import { details } from './details';

@@ -2,7 +2,7 @@ import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { formatBytes } from '../format';
-import { baseName } from '../panel/names';
+import { baseName } from '../names';
 import type { Holder } from '../service/wire';
 import type { IVramModel } from '../tokens';
 import { ask } from './confirm';

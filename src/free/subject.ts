@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge } from '../format';
-import { kernelNames } from '../panel/names';
+import { kernelNames } from '../names';
 import type { IVramModel } from '../tokens';
 
 /**

@@ -10,7 +10,7 @@ import { warnIcon } from '../icons';
 import type { Gpu, Snapshot, Thresholds } from '../service/wire';
 import { Bar } from './bar';
 import { usePanel } from './context';
-import { freeBytes, gpuLabel, isHigh, isHot, usedOfTotal } from './gpus';
+import { freeBytes, gpuLabel, isHigh, isHot, usedOfTotal } from '../gpus';
 import { History } from './history';
 import type { Span } from './view';
 

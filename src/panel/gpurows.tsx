@@ -4,7 +4,7 @@ import { warnIcon } from '../icons';
 import type { Gpu, Snapshot, Thresholds } from '../service/wire';
 import { Bar } from './bar';
 import { usePanel } from './context';
-import { freeBytes, gpuNumber, isHigh, isHot } from './gpus';
+import { freeBytes, gpuNumber, isHigh, isHot } from '../gpus';
 import { barSentence } from './segments';
 
 export interface IGpuRowsProps {

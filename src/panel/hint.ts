@@ -1,5 +1,5 @@
 import type { Snapshot, Thresholds } from '../service/wire';
-import { isHigh, shownGpus } from './gpus';
+import { isHigh, shownGpus } from '../gpus';
 
 /** How long a dismissed hint stays away, in seconds. */
 export const DISMISSED_FOR = 3600;

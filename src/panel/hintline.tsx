@@ -4,7 +4,7 @@ import { longIdleIcon } from '../icons';
 import type { Snapshot } from '../service/wire';
 import { CommandIDs } from '../tokens';
 import { usePanel } from './context';
-import { gpuLabel } from './gpus';
+import { gpuLabel } from '../gpus';
 import type { IHint } from './hint';
 
 /** The hint, in a sentence with a way out. Esc dismisses it. */

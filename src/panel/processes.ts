@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { baseName } from './names';
+import { baseName } from '../names';
 import type { Holder, Snapshot } from '../service/wire';
 
 /** What a kernel that is gone has left behind on the GPUs. */

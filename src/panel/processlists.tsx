@@ -3,7 +3,7 @@ import { formatBytes } from '../format';
 import type { Snapshot } from '../service/wire';
 import { CommandIDs } from '../tokens';
 import { usePanel } from './context';
-import { gpuList } from './gpus';
+import { gpuList } from '../gpus';
 import type { ILeftover, IOther } from './processes';
 
 /** Processes whose kernel is gone; "End…" asks before it ends them. */

@@ -1,8 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge, formatBytes } from '../format';
 import type { Kernel, Snapshot, Thresholds } from '../service/wire';
-import { gpuList } from './gpus';
-import { kernelPath } from './names';
+import { gpuList } from '../gpus';
+import { kernelPath } from '../names';
 
 /** What a kernel is doing, as the row draws it. */
 export type RowState = 'busy' | 'idle' | 'long-idle' | 'parked' | 'unknown';

@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatBytes } from '../format';
 import type { Gpu, Snapshot } from '../service/wire';
-import { freeBytes, gpuLabel, usedOfTotal } from './gpus';
+import { freeBytes, gpuLabel, usedOfTotal } from '../gpus';
 
 /** One piece of a GPU's bar. */
 export interface ISegment {

@@ -6,7 +6,7 @@ import { FilterLine } from './filterline';
 import { filterRows, isFiltered } from './filters';
 import { GpuCard } from './gpucard';
 import { GpuRows } from './gpurows';
-import { gpuLabel } from './gpus';
+import { gpuLabel } from '../gpus';
 import { pickHint, DISMISSED_FOR } from './hint';
 import { HintLine } from './hintline';
 import { KernelGrid } from './kernelgrid';

@@ -2,7 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge, formatTime } from '../format';
 import type { Snapshot } from '../service/wire';
 import type { ConnectionStatus } from '../tokens';
-import { shownGpus } from './gpus';
+import { shownGpus } from '../gpus';
 
 /** What a state's button does. */
 export type StateAction = 'refresh' | 'reload' | 'simulate' | 'copy' | 'admin';

@@ -8,7 +8,7 @@ import {
   isHigh,
   shownGpus,
   usedOfTotal
-} from '../panel/gpus';
+} from '../gpus';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Gpu, Snapshot, Thresholds } from '../service/wire';
 import type { IVramModel } from '../tokens';

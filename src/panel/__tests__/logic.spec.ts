@@ -12,9 +12,9 @@ import {
   isHigh,
   isHot,
   shownGpus
-} from '../gpus';
+} from '../../gpus';
 import { pickHint } from '../hint';
-import { kernelNames } from '../names';
+import { kernelNames } from '../../names';
 import { leftovers, others, sum } from '../processes';
 import { kernelRows, trackBusy } from '../rows';
 import type { IKernelRows } from '../rows';

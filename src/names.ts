@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Kernel } from '../service/wire';
+import type { Kernel } from './service/wire';
 
 /** The path that a kernel is known by: its notebook's, else its first session's. */
 export function kernelPath(kernel: Kernel): string | null {

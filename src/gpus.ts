@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { formatBytes } from '../format';
-import type { Gpu, Snapshot, Thresholds } from '../service/wire';
+import { formatBytes } from './format';
+import type { Gpu, Snapshot, Thresholds } from './service/wire';
 
 /** The server's defaults, until its settings have been read. */
 export const DEFAULT_THRESHOLDS: Thresholds = {
