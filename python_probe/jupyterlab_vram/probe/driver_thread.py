@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from .. import wire
+from . import problems
 from .reading import Probe, Reading
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class DriverThread:
         self._future: Future[Reading] | None = None
         self._closed = False
         self._logged: str | None = None
+        self._fault: str | None = None
 
         self.calls = 0
         """Readings begun."""
@@ -50,7 +52,7 @@ class DriverThread:
         """The next reading; while one is in flight, that one, shared by all who ask.
 
         Cancelling the future has no effect. It fails with DriverThreadClosed once closed, and with
-        whatever a probe raises, which would be a defect of ours.
+        nothing else: what a probe raises becomes a reading that says so.
         """
         with self._wake:
             if self._future is not None:
@@ -96,27 +98,26 @@ class DriverThread:
                 continue
             self.calls += 1
             self.since = time.monotonic()
-            reading: Reading | Exception
             try:
                 probe = probe or self._make_probe()
                 reading = probe.read()
-            except Exception as error:  # noqa: BLE001  # The callers get it, the thread goes on.
-                reading = error
+            except Exception as error:
+                if repr(error) != self._fault:
+                    log.exception("Reading the GPU failed; it is tried again.")
+                self._fault = repr(error)
+                reading = Reading.without(self.source or "nvml", problems.failed(self._fault))
             self.seconds += time.monotonic() - self.since
             self.since = None
             self._answer(future, reading)
 
-    def _answer(self, future: Future[Reading], reading: Reading | Exception) -> None:
+    def _answer(self, future: Future[Reading], reading: Reading) -> None:
         with self._wake:
             if self._future is not future:
                 return  # Closed while the call was in flight.
             self._future = None
-        if isinstance(reading, Exception):
-            future.set_exception(reading)
-        else:
-            self._log(reading)
-            self.source = reading.source
-            future.set_result(reading)
+        self._log(reading)
+        self.source = reading.source
+        future.set_result(reading)
 
     def _log(self, reading: Reading) -> None:
         """One line for each change, not for each reading."""

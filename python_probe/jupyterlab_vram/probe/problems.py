@@ -134,6 +134,20 @@ def driver_error(words: str) -> Trouble:
     )
 
 
+def failed(words: str) -> Trouble:
+    """Our own code stopped in a way that nobody foresaw, with this exception."""
+    return Trouble(
+        "no-driver",
+        Problem(
+            code="reading-failed",
+            text=f"Reading the GPU failed in a way that was not foreseen: {words[:300]}.",
+            hint="The Jupyter server's log says where. An outdated package named pynvml hides "
+            "nvidia-ml-py: if it is installed here, uninstall it, install nvidia-ml-py again, and "
+            "restart the server.",
+        ),
+    )
+
+
 def gpu_lost(name: str) -> Trouble:
     """nvidia-smi gives up on all GPUs because of the one it names by bus id."""
     return Trouble(

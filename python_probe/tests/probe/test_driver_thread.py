@@ -93,19 +93,22 @@ driver.close()
     assert time.monotonic() - began < 9
 
 
-def test_a_probe_that_cannot_be_made_is_told_and_tried_again(ledger):
+def test_a_probe_that_fails_unforeseen_is_told_and_tried_again(ledger, caplog):
     makes = []
 
     def make():
         makes.append(1)
-        if len(makes) == 1:
+        if len(makes) < 3:
             raise ImportError("no such library")
         return make_probe("simulated")
 
     driver = DriverThread(make)
-    with pytest.raises(ImportError):
-        driver.request().result(5)
+    for _ in range(2):
+        reading = driver.request().result(5)
+        assert (reading.state, reading.gpus) == ("no-driver", ())
+        assert "no such library" in reading.problem.text
     assert driver.request().result(5).state == "ok"
+    assert [bool(record.exc_info) for record in caplog.records].count(True) == 1
     driver.close()
 
 

@@ -169,7 +169,7 @@ def slices(handle: Any) -> list[Any]:
 def driver() -> wire.Driver:
     """The driver's versions, as far as it tells them; never raises."""
     facts = wire.Driver()
-    with suppress(nv.NVMLError):
+    with suppress(nv.NVMLError, UnicodeDecodeError):
         facts.version = nv.nvmlSystemGetDriverVersion()
     with suppress(nv.NVMLError):
         number = nv.nvmlSystemGetCudaDriverVersion_v2()
