@@ -123,4 +123,4 @@ class VramApp(ExtensionApp):
 
     async def stop_extension(self) -> None:
         if self.service is not None:
-            self.service.close()
+            await self.service.close()

@@ -83,12 +83,15 @@ class Sampler:
         """Begin to look after watchers; needs a running event loop."""
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End at once, also while a driver call hangs; that call's answer is dropped."""
-        for each in (self._task, self._flight, self._call and self._call[0]):
-            if each is not None:
-                each.cancel()
         self.driver.close()
+        if self._call is not None:
+            self._call[0].cancel()
+        tasks = [task for task in (self._task, self._flight) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def use(self, driver: DriverThread) -> None:
         """Read from another source from now on."""

@@ -88,10 +88,10 @@ class Service:
         """Needs a running event loop."""
         self.sampler.start()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Returns at once, also while a driver call hangs."""
         self.hub.close()
-        self.sampler.close()
+        await self.sampler.close()
         self._channel.close()
         self._simulation.leave()
 

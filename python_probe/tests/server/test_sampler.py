@@ -73,8 +73,7 @@ def stand(jp_asyncio_loop):
     stand = Stand()
     yield stand
     stand.probe.free.set()
-    stand.sampler.close()
-    jp_asyncio_loop.run_until_complete(asyncio.sleep(0.01))
+    jp_asyncio_loop.run_until_complete(stand.sampler.close())
 
 
 async def test_nobody_looks_so_the_driver_is_never_called(stand, monkeypatch):
@@ -157,7 +156,7 @@ async def test_closing_does_not_wait_for_a_hanging_call(stand):
     waiting = asyncio.ensure_future(stand.sampler.read())
     await asyncio.sleep(0.05)
     began = time.monotonic()
-    stand.sampler.close()
+    await stand.sampler.close()
     assert time.monotonic() - began < 0.05
     with pytest.raises(asyncio.CancelledError):
         await waiting
