@@ -34,6 +34,24 @@ export default defineConfig([
     languageOptions: { globals: globals.node }
   },
   {
+    // What a command needs before it has set up; packages are imported where they are used.
+    files: ['scripts/*.mjs', 'scripts/bench/report.mjs'],
+    ignores: ['scripts/wire.mjs'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(?!node:|\\.\\.?/)',
+              message: 'On a fresh machine there are no packages yet.'
+            }
+          ]
+        }
+      ]
+    }
+  },
+  {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
     languageOptions: {
       globals: {

@@ -1,7 +1,6 @@
 /** A Chromium for the UI tests: the system's, else the one that Playwright has or can install. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from '@playwright/test';
 import { windows } from './environment.mjs';
 import { Stop, answer, step } from './run.mjs';
 
@@ -25,6 +24,7 @@ const PLACES = [
 export async function findChromium() {
   const asked = process.env.CHROMIUM;
   const candidates = asked ? [asked] : [...onPath(), ...PLACES];
+  const { chromium } = await import('@playwright/test');
   const own = chromium.executablePath();
   const found = [...candidates, own].find(existsSync);
   if (found) {

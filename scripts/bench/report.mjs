@@ -1,7 +1,6 @@
 /** The rows as a table for people, and the page that keeps them. */
 import { availableParallelism, type } from 'node:os';
 import { join } from 'node:path';
-import * as prettier from 'prettier';
 import { chromiumVersion, findChromium } from '../browser.mjs';
 import { python, root } from '../environment.mjs';
 import { answer } from '../run.mjs';
@@ -65,6 +64,7 @@ function tableSource(rows) {
 }
 
 async function format(markdown) {
+  const prettier = await import('prettier');
   const file = join(root, 'docs', 'benchmarks.md');
   const options = await prettier.resolveConfig(file);
   return prettier.format(markdown, { ...options, filepath: file });
