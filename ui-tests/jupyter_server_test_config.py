@@ -14,6 +14,7 @@ os.environ["JUPYTER_DATA_DIR"] = str(work / "data")
 os.environ["JUPYTER_PATH"] = str(Path(__file__).parent / "jupyter")
 
 configure_jupyter_server(c)  # noqa: F821
+c.JupyterNotebookApp.expose_app_in_browser = True  # noqa: F821
 c.ServerApp.ip = "127.0.0.1"  # noqa: F821
 c.ServerApp.port = int(os.environ["VRAM_UI_PORT"])  # noqa: F821
 c.ServerApp.allow_root = True  # noqa: F821

@@ -46,6 +46,7 @@ module.exports = {
   expect: { timeout: 15 * 1000 },
   use: {
     ...galata.use,
+    actionTimeout: 30 * 1000,
     baseURL,
     viewport: { width: 1400, height: 900 },
     video: 'off',

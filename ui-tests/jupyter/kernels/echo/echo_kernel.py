@@ -1,8 +1,9 @@
 """A kernel that knows no Python: each cell is a number of GiB to hold of the simulated GPU."""
 
+from typing import Any, ClassVar
+
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
-
 from jupyterlab_vram import simulated
 
 
@@ -10,7 +11,11 @@ class EchoKernel(Kernel):
     implementation = "echo"
     implementation_version = "1"
     language = "text"
-    language_info = {"name": "text", "mimetype": "text/plain", "file_extension": ".txt"}
+    language_info: ClassVar[dict[str, Any]] = {
+        "name": "text",
+        "mimetype": "text/plain",
+        "file_extension": ".txt",
+    }
     banner = "Echo"
 
     held = None
