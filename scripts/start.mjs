@@ -5,9 +5,13 @@
  */
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
+  renameSync,
+  rmSync,
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +20,8 @@ import { answer, exitWith, passThrough, step } from './run.mjs';
 import { setup } from './setup.mjs';
 
 const demo = join(root, '.demo');
+const made = join(demo, '.workspaces-made');
+const workspaces = join(demo, '.workspaces');
 const WORKSPACE = 'gpu-memory';
 
 /** Copies of the examples, so that running them changes nothing that git tracks. */
@@ -32,7 +38,10 @@ function copyExamples() {
   return notebooks;
 }
 
-/** A workspace that shows the notebooks, with the panel open at the right. */
+/**
+ * A workspace that shows the notebooks, with the panel open at the right: anew at each start, in
+ * the demo's own folder. JupyterLab itself makes it, once, since that takes it some seconds.
+ */
 async function openPanelBeside(notebooks) {
   const tabs = notebooks.map(name => `notebook:${name}`);
   const data = {
@@ -49,14 +58,21 @@ async function openPanelBeside(notebooks) {
   for (const name of notebooks) {
     data[`notebook:${name}`] = { data: { path: name, factory: 'Notebook' } };
   }
-  const file = join(demo, '.workspace.json');
-  writeFileSync(file, JSON.stringify({ data, metadata: { id: WORKSPACE } }));
-  await step('Workspace', join(bin, 'jupyter'), [
-    'lab',
-    'workspaces',
-    'import',
-    file
-  ]);
+  const text = JSON.stringify({ data, metadata: { id: WORKSPACE } });
+  const source = join(made, 'source.json');
+  if (!existsSync(source) || readFileSync(source, 'utf8') !== text) {
+    const file = join(demo, '.workspace.json');
+    writeFileSync(file, text);
+    rmSync(made, { recursive: true, force: true });
+    await step(
+      'Workspace',
+      join(bin, 'jupyter'),
+      ['lab', 'workspaces', 'import', file],
+      { env: { JUPYTERLAB_WORKSPACES_DIR: made } }
+    );
+    renameSync(file, source);
+  }
+  cpSync(made, workspaces, { recursive: true });
 }
 
 /** The state of this computer's NVIDIA driver, in the wire's words. */
@@ -80,6 +96,7 @@ try {
   process.exitCode = await passThrough(join(bin, 'jupyter'), [
     'lab',
     `--ServerApp.root_dir=${demo}`,
+    `--LabApp.workspaces_dir=${workspaces}`,
     `--LabApp.default_url=/lab/workspaces/${WORKSPACE}`,
     ...(simulated ? ['--VramApp.source=simulated'] : []),
     ...(process.getuid?.() === 0 ? ['--allow-root'] : []),
