@@ -45,7 +45,11 @@ export async function setup() {
     ]);
   }
   const wanted = {
-    python: digest(['pyproject.toml'], answer(python, ['-VV'])),
+    // package.json has the version, jupyter-config is installed with the Python package.
+    python: digest(
+      ['pyproject.toml', 'package.json', 'jupyter-config'],
+      answer(python, ['-VV'])
+    ),
     node: digest(['package.json', 'yarn.lock', '.yarnrc.yml']),
     build: digest(['package.json', 'yarn.lock', 'tsconfig.json', ...BROWSER])
   };
