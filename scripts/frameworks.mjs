@@ -1,16 +1,28 @@
 /**
- * Test with real CUDA builds (PyTorch, numba) on the simulated driver.
+ * Test with real CUDA builds (PyTorch, numba) on the simulated driver, and with the oldest kernels.
+ * Their environments are made once (6 GB), in the user's cache folder.
  *
- *   npm run test:frameworks              sets up the environment once (5.5 GB, cached), then tests
- *   npm run test:frameworks -- -k cache  more arguments go to pytest
- *   node scripts/frameworks.mjs --print-python   only the environment's Python
+ *   npm run test:frameworks                      everything
+ *   npm run test:frameworks -- pytest -k cache   one part; more arguments go to it
+ *   npm run test:frameworks -- playwright
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { python, root } from './environment.mjs';
+import { findChromium } from './browser.mjs';
+import { bin, python, root } from './environment.mjs';
 import { Stop, exitWith, passThrough } from './run.mjs';
 
 const tests = join(root, 'python_probe', 'tests');
+const parts = {
+  pytest: [python, '-m', 'pytest', '-q', '-m', 'frameworks', tests],
+  playwright: [
+    join(bin, 'jlpm'),
+    'playwright',
+    'test',
+    '-c',
+    'ui-tests/frameworks/playwright.config.js'
+  ]
+};
 
 try {
   if (process.platform !== 'linux') {
@@ -23,27 +35,24 @@ try {
       'Run "npm run setup" first: the environment .venv is missing.'
     );
   }
-  const args = process.argv.slice(2);
-  const command =
-    args[0] === '--print-python'
-      ? []
-      : [python, '-m', 'pytest', '-m', 'frameworks', join(tests, 'frameworks')];
-  process.exitCode = await passThrough(
-    python,
-    [
-      '-m',
-      'frameworks.environment',
-      ...command,
-      ...(command.length ? args : [])
-    ],
-    {
-      env: {
-        PYTHONPATH: [tests, process.env.PYTHONPATH]
-          .filter(Boolean)
-          .join(delimiter)
-      }
-    }
-  );
+  const [named, ...more] = process.argv.slice(2);
+  if (named !== undefined && !(named in parts)) {
+    throw new Stop(
+      `No part is called ${named}. There are: ${Object.keys(parts).join(', ')}`
+    );
+  }
+  const env = {
+    CHROMIUM: await findChromium(),
+    PYTHONPATH: [tests, process.env.PYTHONPATH].filter(Boolean).join(delimiter)
+  };
+  for (const part of named ? [named] : Object.keys(parts)) {
+    const status = await passThrough(
+      python,
+      ['-m', 'frameworks', ...parts[part], ...more],
+      { env }
+    );
+    process.exitCode = process.exitCode || status;
+  }
 } catch (error) {
   exitWith(error);
 }
