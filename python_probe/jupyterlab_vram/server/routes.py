@@ -21,6 +21,7 @@ from tornado.web import HTTPError, authenticated
 from .. import wire
 from ..kernels import errors
 from .config import Refused
+from .sentences import Sentences
 from .service import Service
 from .stream import StreamHandler
 
@@ -44,11 +45,6 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     Refused: HTTPStatus.FORBIDDEN,
 }
 
-SENTENCES = {
-    403: "You are not signed in to this server, or you lack the right to do this.",
-    405: "This address doesn't take that kind of request.",
-}
-
 Request = TypeVar("Request")
 
 
@@ -62,7 +58,7 @@ def refusals() -> Iterator[None]:
         raise HTTPError(status, str(error)) from error
 
 
-class VramHandler(APIHandler):
+class VramHandler(Sentences, APIHandler):
     auth_resource = "kernels"
 
     def initialize(self, service: Service) -> None:
@@ -109,20 +105,6 @@ class VramHandler(APIHandler):
 
     def answer(self, message: Any) -> None:
         self.finish(wire.encode(message))
-
-    def write_error(self, status_code: int, **kwargs: Any) -> None:
-        error = kwargs.get("exc_info", (None, None))[1]
-        message = None
-        if isinstance(error, HTTPError) and error.log_message:
-            # tornado doubles each % in a message without arguments
-            message = error.log_message % error.args
-        if message is None:
-            message = SENTENCES.get(
-                status_code,
-                "The server part of jupyterlab-vram failed; the server's log says where.",
-            )
-        self.set_header("Cache-Control", "no-store")
-        self.answer(wire.ErrorBody(message=message))
 
 
 class SnapshotHandler(VramHandler):

@@ -13,6 +13,7 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from .. import wire
+from .sentences import Sentences
 
 STALL_LIMIT = 20.0
 """Seconds after which a client that takes nothing is hung up on; it may connect again."""
@@ -128,7 +129,7 @@ class Hub:
             mailbox.put(kind, message)
 
 
-class StreamHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
+class StreamHandler(Sentences, WebSocketMixin, WebSocketHandler, JupyterHandler):
     """``GET stream``: what a client sends is not read."""
 
     auth_resource = "kernels"

@@ -154,7 +154,9 @@ async def test_processes_that_may_not_be_ended(pid, status, ask):
         refused(code, answer, status)
 
 
-@pytest.mark.parametrize(("verb", "path"), [("DELETE", "config"), ("PATCH", "snapshot")])
+@pytest.mark.parametrize(
+    ("verb", "path"), [("DELETE", "config"), ("PATCH", "snapshot"), ("DELETE", "stream")]
+)
 async def test_other_verbs(verb, path, ask):
     kwargs = {"body": b""} if verb == "PATCH" else {}
     code, answer = await ask(path, method=verb, **kwargs)
