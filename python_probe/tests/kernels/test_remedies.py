@@ -14,8 +14,6 @@ import pytest
 from families import GIB
 from jupyterlab_vram import wire
 from jupyterlab_vram.kernels import lifecycle
-from jupyterlab_vram.kernels.channel import KernelChannel
-from jupyterlab_vram.kernels.describe import Describer
 from jupyterlab_vram.kernels.errors import (
     KernelBusy,
     KernelGone,
@@ -24,10 +22,7 @@ from jupyterlab_vram.kernels.errors import (
     NotOffered,
     RunInProgress,
 )
-from jupyterlab_vram.kernels.registry import KernelRegistry
 from jupyterlab_vram.kernels.remedies import Remedies
-from jupyterlab_vram.probe import problems
-from jupyterlab_vram.probe.reading import Reading
 from jupyterlab_vram.simulated.ledger import Ledger
 from users import CACHE, TAKE, Person, until
 
@@ -242,26 +237,6 @@ async def test_survivors_are_named_and_can_be_ended(
     assert not psutil.pid_exists(row.pid) or (
         psutil.Process(row.pid).status() == psutil.STATUS_ZOMBIE
     )
-
-
-async def test_restart_where_no_gpu_can_be_read(
-    registry: KernelRegistry, describer: Describer, jp_serverapp: Any, person: Open
-) -> None:
-    someone = await person()
-
-    async def read() -> wire.Snapshot:
-        return await describer.snapshot(Reading.without("nvml", problems.no_devices()))
-
-    channel = KernelChannel(jp_serverapp.kernel_manager)
-    door = Remedies(registry, channel, read, describer.measured)
-    report = await door.run(someone.kernel_id, request("restart"), lambda _: None)
-    channel.close()
-    [step] = report.steps
-    assert (step.ok, step.freed, report.remains.bytes) == (True, None, None)
-    assert step.seconds is not None
-    assert step.seconds < lifecycle.RETURN_LIMIT / 2, "it waited for what can't come"
-    await someone.sit_down()
-    assert (await someone.run("x"))["ename"] == "NameError"
 
 
 async def test_one_run_at_a_time(remedies: Make, person: Open) -> None:
