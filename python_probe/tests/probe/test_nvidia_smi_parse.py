@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jupyterlab_vram.probe.nvidia_smi.failures import failure
 from jupyterlab_vram.probe.nvidia_smi.parse import ParseError, parse
-from jupyterlab_vram.probe.nvidia_smi.values import name, number, whole
+from jupyterlab_vram.probe.nvidia_smi.values import name, number, pid, whole
 
 MIB = 1 << 20
 UUID = "GPU-5a5a5a5a-0000-4000-8000-000000000001"
@@ -326,6 +326,12 @@ def test_what_worked_and_now_fails_is_lost_access():
         ("nan", None),
         ("1e999", None),
         ("16380\n5", None),
+        ("-5 MiB", None),
+        ("-1", None),
+        ("-3 %", None),
+        ("104 %", 1),
+        ("99999999999999999999 MiB", None),
+        ("9" * 400, None),
     ],
 )
 def test_numbers(text, value):
@@ -335,5 +341,14 @@ def test_numbers(text, value):
 def test_whole_numbers_and_names():
     assert whole("16380 MiB") == 16380 * MIB and isinstance(whole("1 MiB"), int)
     assert whole("N/A") is None
+    assert [pid(text) for text in ("4242", " 1 ", "-1", "9" * 19, "9" * 400, "1.5", "N/A")] == [
+        4242,
+        1,
+        -1,
+        int("9" * 19),
+        None,
+        None,
+        None,
+    ]
     assert name(" a name, with a comma ") == "a name, with a comma"
     assert name("-") is None

@@ -17,7 +17,7 @@ from ..reading import GpuProcess
 from ..throttling import throttling
 from ..unified import share_ram
 from .failures import LOST
-from .values import name, number, whole
+from .values import name, number, pid, whole
 
 MISSING = "nvidia-smi does not list it."
 
@@ -213,15 +213,15 @@ def _processes(
     lists: dict[str, dict[str, list[tuple[int, int | None]]]] = {}
     names: dict[int, str | None] = {}
     for row in rows:
-        pid = whole(row.findtext("pid", ""))
-        if pid is None:
+        number_ = pid(row.findtext("pid", ""))
+        if number_ is None:
             continue
         key = (row.findtext("gpu_instance_id", ""), row.findtext("compute_instance_id", ""))
         kinds = lists.setdefault(slices.get(key, card), {"C": [], "G": []})
         for kind in row.findtext("type", "C").strip().split("+"):
             # "M+C" is a compute process under MPS.
-            kinds.get(kind, kinds["C"]).append((pid, whole(row.findtext("used_memory", ""))))
-        names[pid] = name(row.findtext("process_name", ""))
+            kinds.get(kind, kinds["C"]).append((number_, whole(row.findtext("used_memory", ""))))
+        names[number_] = name(row.findtext("process_name", ""))
     return [
         GpuProcess(
             gpu=process.gpu,

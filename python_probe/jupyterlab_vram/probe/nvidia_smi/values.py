@@ -20,9 +20,13 @@ UNITS = {
 }
 """To bytes, shares 0..1, °C, W, MHz and bytes a second."""
 
+MOST = 2.0**53
+"""No quantity is larger; beyond it, not every whole number can be told from the next."""
+
 
 def number(text: str) -> float | None:
-    """The value in our units, or None for whatever is not a number with a known unit.
+    """The value in our units, or None for whatever is not a number with a known unit, and for a
+    quantity that can't be. A share is 1 at most: fans may run faster than their nominal full speed.
 
     >>> number("24564 MiB") == 24564 * 2**20, number("35 %"), number("[Unknown Error]")
     (True, 0.35, None)
@@ -30,13 +34,21 @@ def number(text: str) -> float | None:
     found = re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z%/]*)", text.strip())
     if not found or found[2] not in UNITS:
         return None
-    return round(float(found[1]) * UNITS[found[2]], 6)
+    value = round(float(found[1]) * UNITS[found[2]], 6)
+    if found[2] == "%":
+        value = min(value, 1.0)
+    return value if found[2] == "C" or 0 <= value < MOST else None
 
 
 def whole(text: str) -> int | None:
-    """Like `number`, for what is counted: bytes and ids."""
+    """Like `number`, for bytes."""
     value = number(text)
     return None if value is None else int(value)
+
+
+def pid(text: str) -> int | None:
+    """A process's number as it stands there, also one that can't be."""
+    return int(text) if re.fullmatch(r"\s*-?[0-9]{1,20}\s*", text) else None
 
 
 def name(text: str) -> str | None:
