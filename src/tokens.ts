@@ -106,6 +106,12 @@ export interface IVramModel extends IDisposable {
   /** Run remedies; resolves with the finished report, progress comes on `reported`. */
   run(kernelId: string, request: RunRequest): Promise<Report>;
 
+  /**
+   * Make a finished report known that came about here, not on the server: `reported` and `notice`
+   * bring it to this browser's views as they bring every other.
+   */
+  announce(report: Report): void;
+
   /** End a process that `holders` names; the server checks that it still is the same one. */
   end(pid: number, startedAt: number): Promise<Ended>;
 
@@ -130,6 +136,8 @@ export namespace CommandIDs {
   export const open = 'vram:open';
   /** Open the plan of a kernel. Args: `{kernelId?}`, default the current notebook's. */
   export const free = 'vram:free';
+  /** Open one plan for several kernels. Args: `{kernelIds}`. */
+  export const freeSeveral = 'vram:free-several';
   /** Release cached blocks at once. Args: `{kernelId?}`. */
   export const releaseCache = 'vram:release-cache';
   /** Restart a kernel after asking. Args: `{kernelId?}`. */

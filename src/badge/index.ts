@@ -4,7 +4,8 @@ import type {
 } from '@jupyterlab/application';
 import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
+import { languageOf } from '../language';
 import { IVramModel } from '../tokens';
 // A toolbar factory can't wait for an import.
 // eslint-disable-next-line jupyter/prefer-lazy-imports
@@ -23,7 +24,7 @@ const badge: JupyterFrontEndPlugin<void> = {
     toolbars: IToolbarWidgetRegistry,
     translator: ITranslator | null
   ) => {
-    const language = translator ?? nullTranslator;
+    const language = languageOf(translator);
     toolbars.addFactory<NotebookPanel>(
       'Notebook',
       'vramBadge',
@@ -32,8 +33,7 @@ const badge: JupyterFrontEndPlugin<void> = {
           model,
           sessionContext: panel.sessionContext,
           commands: app.commands,
-          trans: language.load('jupyterlab_vram'),
-          locale: language.languageCode.replace('_', '-')
+          ...language
         })
     );
   }

@@ -9,6 +9,7 @@ import {
   isHigh,
   usedOfTotal
 } from '../gpus';
+import type { ILanguage } from '../language';
 import { kernelNames } from '../names';
 import type { Gpu, Kernel, Snapshot } from '../service/wire';
 import type { IKernelKey, IVramModel } from '../tokens';
@@ -41,13 +42,6 @@ export interface IBadgeTip {
   readonly lines: readonly string[];
 }
 
-/** What `badgeState` needs to find words and figures. */
-export interface IBadgeLanguage {
-  readonly trans: TranslationBundle;
-  /** BCP 47 tag, default the browser's. */
-  readonly locale?: string;
-}
-
 /** Whether a kernel's figure leaves the driver's word out: shown with `≈`. */
 export function isApproximate(snapshot: Snapshot, kernelId: string): boolean {
   return snapshot.holders.some(
@@ -77,7 +71,7 @@ export function isSizeHidden(snapshot: Snapshot, kernel: Kernel): boolean {
 export function badgeState(
   model: IVramModel,
   kernelId: string | null,
-  language: IBadgeLanguage
+  language: ILanguage
 ): IBadgeState | null {
   const { snapshot, status } = model;
   const kernel = kernelId === null ? null : model.kernel(kernelId);
@@ -107,7 +101,7 @@ function sized(
   model: IVramModel,
   snapshot: Snapshot,
   kernel: Kernel,
-  language: IBadgeLanguage
+  language: ILanguage
 ): Particular {
   const { trans, locale } = language;
   const thresholds = model.config?.thresholds ?? DEFAULT_THRESHOLDS;
@@ -164,7 +158,7 @@ function hidden(
   model: IVramModel,
   snapshot: Snapshot,
   kernel: Kernel,
-  language: IBadgeLanguage
+  language: ILanguage
 ): Particular {
   const { trans, locale } = language;
   const gpu =
@@ -228,7 +222,7 @@ function bar(gpu: Gpu, kernel: Kernel): IBadgeState['bar'] {
 function ownRows(
   snapshot: Snapshot,
   kernel: Kernel,
-  { trans, locale }: IBadgeLanguage
+  { trans, locale }: ILanguage
 ): IBadgeTip['rows'] {
   const uses = Object.values(kernel.frameworks);
   const sum = (part: 'live' | 'cached' | 'context') => {
@@ -256,7 +250,7 @@ function highTip(
   snapshot: Snapshot,
   kernel: Kernel,
   gpu: Gpu,
-  language: IBadgeLanguage
+  language: ILanguage
 ): IBadgeTip {
   const { trans, locale } = language;
   const names = kernelNames(trans, snapshot.kernels);
@@ -323,7 +317,7 @@ function withIdle(
 function warnings(
   model: IVramModel,
   snapshot: Snapshot,
-  { trans, locale }: IBadgeLanguage
+  { trans, locale }: ILanguage
 ): string[] {
   const time = formatTime(snapshot.taken_at, locale);
   const lines: string[] = [];

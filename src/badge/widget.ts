@@ -11,7 +11,8 @@ import { createKernelKey, hueClass } from '../kernelkey';
 import { openKernelMenuAt } from '../kernelmenu';
 import type { IVramModel } from '../tokens';
 import { CommandIDs } from '../tokens';
-import type { IBadgeLanguage, IBadgeState } from './state';
+import type { ILanguage } from '../language';
+import type { IBadgeState } from './state';
 import { badgeState } from './state';
 import { BadgeTooltip } from './tooltip';
 
@@ -159,7 +160,7 @@ export class VramBadge extends Widget {
 }
 
 export namespace VramBadge {
-  export interface IOptions extends IBadgeLanguage {
+  export interface IOptions extends ILanguage {
     readonly model: IVramModel;
     /** Whose kernel is shown. */
     readonly sessionContext: ISessionContext;
@@ -171,7 +172,7 @@ namespace Private {
   /** The button's content; all of it is said by its accessible name. */
   export function parts(
     state: IBadgeState,
-    { trans }: IBadgeLanguage
+    { trans }: ILanguage
   ): HTMLElement[] {
     const parts: HTMLElement[] = [];
     if (state.simulated) {

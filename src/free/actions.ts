@@ -1,18 +1,22 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Report } from '../service/wire';
+import type { ILanguage } from '../language';
 import { baseName } from '../names';
+import type { Report } from '../service/wire';
 import { CommandIDs, type IVramModel } from '../tokens';
-import { confirmRestart, confirmShutdown } from './confirm';
+import { FreeBatch } from './batch';
+import { batchDialog } from './batchdialog';
+import { confirmEnd } from './confirm';
 import { details } from './details';
-import { FreeDialog } from './dialog';
+import { freeDialog } from './dialog';
 import { endProcesses, leftovers, type IProcess } from './end';
 import { failureText } from './failure';
 import { KernelRunner, openWidget } from './runner';
 import { FreeSession } from './session';
 import { kernelTitle } from './subject';
 import {
+  batchToast,
   checkingToast,
   failureToast,
   reportToast,
@@ -30,32 +34,27 @@ export class FreeActions {
   constructor(
     private _app: JupyterFrontEnd,
     private _model: IVramModel,
-    private _trans: TranslationBundle,
+    private _language: ILanguage,
     /** JupyterLab's own strings. */
     private _core: TranslationBundle
   ) {
-    this._runner = new KernelRunner(_model, _app, _trans);
+    this._trans = _language.trans;
+    this._runner = new KernelRunner(_model, _app, this._trans);
   }
 
   /** Open the plan; resolves when the dialog is closed. */
   async free(kernelId: string): Promise<void> {
-    const session = new FreeSession(
-      this._model,
-      kernelId,
-      this._trans,
-      this._runner
-    );
+    const session = this._session(kernelId);
     const { commands } = this._app;
-    const dialog = new FreeDialog(session, {
+    void session.load();
+    await freeDialog(session, {
       restart: () => void commands.execute(CommandIDs.restart, { kernelId }),
       end: processes =>
         void commands.execute(CommandIDs.end, {
           processes: processes.map(process => ({ ...process }))
         }),
       copyDetails: () => this.copyDetails(kernelId)
-    });
-    void session.load();
-    await dialog.launch();
+    }).launch();
     if (session.phase.kind !== 'running') {
       session.dispose();
       return;
@@ -69,6 +68,28 @@ export class FreeActions {
       );
       sender.dispose();
     }, this);
+  }
+
+  /** Open one plan for several kernels; resolves when the dialog is closed. */
+  async freeSeveral(kernelIds: readonly string[]): Promise<void> {
+    if (kernelIds.length === 1) {
+      // Its own plan also offers what costs something.
+      return this.free(kernelIds[0]);
+    }
+    const batch = new FreeBatch(
+      kernelIds.map(id => this._session(id)),
+      this._language
+    );
+    void batch.load();
+    await batchDialog(batch).launch();
+    if (batch.phase !== 'running') {
+      batch.dispose();
+      return;
+    }
+    batch.finished.connect(() => {
+      showToast(batchToast(batch));
+      batch.dispose();
+    });
   }
 
   async releaseCache(kernelId: string): Promise<void> {
@@ -99,13 +120,13 @@ export class FreeActions {
   }
 
   async restart(kernelId: string): Promise<void> {
-    if (await confirmRestart(this._model, kernelId, this._trans, this._core)) {
+    if (await this._confirm(kernelId, 'restart')) {
       await this._end(kernelId, 'restart');
     }
   }
 
   async shutdown(kernelId: string): Promise<void> {
-    if (await confirmShutdown(this._model, kernelId, this._trans, this._core)) {
+    if (await this._confirm(kernelId, 'shutdown')) {
       await this._end(kernelId, 'shutdown');
     }
   }
@@ -115,7 +136,7 @@ export class FreeActions {
     return endProcesses(
       this._model,
       processes ?? leftovers(this._model),
-      this._trans
+      this._language
     );
   }
 
@@ -159,6 +180,17 @@ export class FreeActions {
     });
   }
 
+  private _session(kernelId: string): FreeSession {
+    return new FreeSession(this._model, kernelId, this._language, this._runner);
+  }
+
+  private _confirm(
+    kernelId: string,
+    id: 'restart' | 'shutdown'
+  ): Promise<boolean> {
+    return confirmEnd(this._model, kernelId, id, this._language, this._core);
+  }
+
   /** Run a restart or shutdown that was agreed to. */
   private async _end(
     kernelId: string,
@@ -190,8 +222,9 @@ export class FreeActions {
   }
 
   private _reportToast(name: string, report: Report): IToast {
-    return reportToast(this._trans, this._app.commands, name, report);
+    return reportToast(this._language, this._app.commands, name, report);
   }
 
+  private _trans: TranslationBundle;
   private _runner: KernelRunner;
 }

@@ -1,26 +1,26 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
+import type { ILanguage } from '../language';
 import type { Plan } from '../service/wire';
 import { Banner } from './banner';
 import { busyChoices, type IBusyChoice } from './busymodel';
 import { amountText } from './planmodel';
+import { planSentence, remedyLabel } from './words';
 
 export interface IBusyViewProps {
   plan: Plan;
   choice: IBusyChoice;
   onChoose: (choice: IBusyChoice) => void;
-  trans: TranslationBundle;
+  language: ILanguage;
 }
 
 /** A kernel that runs a cell: wait, interrupt, restart. */
 export function BusyView(props: IBusyViewProps): JSX.Element {
-  const { plan, trans } = props;
+  const { plan, language } = props;
+  const { trans } = language;
   return (
     <>
-      <Banner tone="note">
-        {plan.text ??
-          trans.__('Memory can’t be freed safely while a cell runs.')}
-      </Banner>
+      <Banner tone="note">{planSentence(trans, plan)}</Banner>
       <div
         role="radiogroup"
         aria-label={trans.__('How to free memory of a running kernel')}
@@ -39,7 +39,8 @@ export function BusyView(props: IBusyViewProps): JSX.Element {
 }
 
 function Choice(props: IBusyViewProps & { current: IBusyChoice }): JSX.Element {
-  const { choice, current, onChoose, trans } = props;
+  const { choice, current, onChoose, language } = props;
+  const { trans } = language;
   const id = `jp-vram-busy-${choice.id}`;
   const { label, cost } = choiceWords(trans, choice.id);
   return (
@@ -54,7 +55,7 @@ function Choice(props: IBusyViewProps & { current: IBusyChoice }): JSX.Element {
       />
       <label htmlFor={id}>{label}</label>
       <span className="jp-Vram-FreeStep-gain" id={`${id}-gain`}>
-        {amountText(trans, choice.amount)}
+        {amountText(language, choice.amount)}
       </span>
       <small id={`${id}-cost`}>{cost}</small>
     </div>
@@ -82,12 +83,12 @@ function choiceWords(
       };
     case 'restart':
       return {
-        label: trans.__('Restart the kernel'),
+        label: remedyLabel(trans, id),
         cost: trans.__('You lose the running cell and every variable.')
       };
     case 'shutdown':
       return {
-        label: trans.__('Shut down the kernel'),
+        label: remedyLabel(trans, id),
         cost: trans.__(
           'You lose the running cell and every variable; no kernel is left.'
         )

@@ -112,6 +112,36 @@ export function addCommands(options: ICommandsOptions): string[] {
     execute: async args => (await actions()).free(kernelOf(args)!)
   });
 
+  commands.addCommand(CommandIDs.freeSeveral, {
+    label: args =>
+      trans._n(
+        'Free GPU Memory of %1 Kernel…',
+        'Free GPU Memory of %1 Kernels…',
+        kernelsIn(args).length
+      ),
+    caption: () =>
+      whyNoServer() ??
+      trans.__(
+        'Show what each can give back without loss. Changes nothing yet.'
+      ),
+    isEnabled: args => whyNoServer() === null && kernelsIn(args).length > 0,
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          kernelIds: {
+            type: 'array',
+            description: trans.__('The ids of the kernels'),
+            items: { type: 'string' },
+            minItems: 1
+          }
+        },
+        required: ['kernelIds']
+      }
+    },
+    execute: async args => (await actions()).freeSeveral(kernelsIn(args))
+  });
+
   commands.addCommand(CommandIDs.releaseCache, {
     label: args => {
       const name = namedIn(args);
@@ -219,6 +249,13 @@ export function addCommands(options: ICommandsOptions): string[] {
     CommandIDs.end,
     CommandIDs.copyDetails
   ];
+}
+
+/** The kernels that the caller named, each once. */
+function kernelsIn({ kernelIds }: Args): string[] {
+  return Array.isArray(kernelIds)
+    ? [...new Set(kernelIds)].filter(id => typeof id === 'string')
+    : [];
 }
 
 /** The processes that the caller named; undefined where it named none. */

@@ -1,6 +1,7 @@
 import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
+import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
 import { amountText, type IAmount } from './planmodel';
 import { gpuTitle, kernelTitle } from './subject';
@@ -24,62 +25,49 @@ export async function ask(options: {
 }
 
 /** Ask in JupyterLab's words, with what it brings. */
-export function confirmRestart(
+export function confirmEnd(
   model: IVramModel,
   kernelId: string,
-  trans: TranslationBundle,
+  id: 'restart' | 'shutdown',
+  language: ILanguage,
   core: TranslationBundle
 ): Promise<boolean> {
+  const { trans } = language;
   const name = kernelTitle(model, kernelId, trans);
-  return ask({
-    title: core.__('Restart Kernel?'),
-    body: (
-      <>
-        <p>
-          {core.__(
+  const words =
+    id === 'restart'
+      ? {
+          title: core.__('Restart Kernel?'),
+          question: core.__(
             'Do you want to restart the kernel of %1? All variables will be lost.',
             name
-          )}
-        </p>
-        <Returns model={model} kernelId={kernelId} trans={trans} />
-      </>
-    ),
-    cancel: Dialog.cancelButton({
-      ariaLabel: core.__('Cancel Kernel Restart')
-    }),
-    accept: Dialog.warnButton({
-      label: core.__('Restart'),
-      ariaLabel: core.__('Confirm Kernel Restart')
-    })
-  });
-}
-
-export function confirmShutdown(
-  model: IVramModel,
-  kernelId: string,
-  trans: TranslationBundle,
-  core: TranslationBundle
-): Promise<boolean> {
-  const name = kernelTitle(model, kernelId, trans);
-  return ask({
-    title: trans.__('Shut Down Kernel?'),
-    body: (
-      <>
-        <p>
-          {trans.__(
+          ),
+          cancel: core.__('Cancel Kernel Restart'),
+          accept: core.__('Restart'),
+          acceptLabel: core.__('Confirm Kernel Restart')
+        }
+      : {
+          title: trans.__('Shut Down Kernel?'),
+          question: trans.__(
             'Do you want to shut down the kernel of %1? All variables will be lost.',
             name
-          )}
-        </p>
-        <Returns model={model} kernelId={kernelId} trans={trans} />
+          ),
+          cancel: trans.__('Cancel Kernel Shutdown'),
+          accept: core.__('Shut Down'),
+          acceptLabel: trans.__('Confirm Kernel Shutdown')
+        };
+  return ask({
+    title: words.title,
+    body: (
+      <>
+        <p>{words.question}</p>
+        <Returns model={model} kernelId={kernelId} language={language} />
       </>
     ),
-    cancel: Dialog.cancelButton({
-      ariaLabel: trans.__('Cancel Kernel Shutdown')
-    }),
+    cancel: Dialog.cancelButton({ ariaLabel: words.cancel }),
     accept: Dialog.warnButton({
-      label: core.__('Shut Down'),
-      ariaLabel: trans.__('Confirm Kernel Shutdown')
+      label: words.accept,
+      ariaLabel: words.acceptLabel
     })
   });
 }
@@ -95,9 +83,10 @@ function hasOthers(model: IVramModel, kernelId: string): boolean {
 function Returns(props: {
   model: IVramModel;
   kernelId: string;
-  trans: TranslationBundle;
+  language: ILanguage;
 }): JSX.Element | null {
-  const { model, kernelId, trans } = props;
+  const { model, kernelId, language } = props;
+  const { trans } = language;
   const kernel = model.kernel(kernelId);
   const bytes = kernel?.bytes ?? null;
   if (bytes === 0) {
@@ -113,8 +102,8 @@ function Returns(props: {
       {bytes === null
         ? trans.__('How much GPU memory this returns is not known.')
         : gpus
-          ? trans.__('Returns %1 to %2.', amountText(trans, amount), gpus)
-          : trans.__('Returns %1.', amountText(trans, amount))}
+          ? trans.__('Returns %1 to %2.', amountText(language, amount), gpus)
+          : trans.__('Returns %1.', amountText(language, amount))}
     </p>
   );
 }

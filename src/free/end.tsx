@@ -2,8 +2,10 @@ import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import { baseName } from '../names';
 import type { Holder } from '../service/wire';
+import { sumOfAll } from '../sums';
 import type { IVramModel } from '../tokens';
 import { ask } from './confirm';
 import { failureText } from './failure';
@@ -22,13 +24,19 @@ export interface IProcess {
 export async function endProcesses(
   model: IVramModel,
   processes: readonly IProcess[],
-  trans: TranslationBundle
+  language: ILanguage
 ): Promise<void> {
+  const { trans } = language;
   const rows = processes.map(process => holdersOf(model, process));
   const accepted = await ask({
     title: trans.__('End leftover processes?'),
     body: (
-      <EndBody processes={processes} rows={rows} model={model} trans={trans} />
+      <EndBody
+        processes={processes}
+        rows={rows}
+        model={model}
+        language={language}
+      />
     ),
     cancel: Dialog.cancelButton(),
     accept: Dialog.warnButton({
@@ -113,11 +121,12 @@ function EndBody(props: {
   processes: readonly IProcess[];
   rows: readonly Holder[][];
   model: IVramModel;
-  trans: TranslationBundle;
+  language: ILanguage;
 }): JSX.Element {
-  const { processes, rows, model, trans } = props;
+  const { processes, rows, model, language } = props;
+  const { trans } = language;
   const holders = rows.flat();
-  const bytes = total(holders);
+  const bytes = sumOfAll(holders.map(({ bytes }) => bytes));
   const gpus = gpuTitle(
     model,
     [...new Set(holders.map(holder => holder.gpu))],
@@ -134,13 +143,13 @@ function EndBody(props: {
               '%1 processes of %2 still hold %3.',
               processes.length,
               baseName(notebook),
-              where(trans, bytes, gpus)
+              where(language, bytes, gpus)
             )
           : trans._n(
               '%1 process still holds %2.',
               '%1 processes still hold %2.',
               processes.length,
-              where(trans, bytes, gpus)
+              where(language, bytes, gpus)
             )}{' '}
         {holders.length > 0 &&
           holders.every(holder => holder.kind === 'leftover') &&
@@ -152,9 +161,13 @@ function EndBody(props: {
           process={{
             pid: process.pid,
             name: rows[i][0]?.name ?? null,
-            bytes: rows[i].length === 0 ? null : total(rows[i])
+            bytes:
+              rows[i].length === 0
+                ? null
+                : sumOfAll(rows[i].map(holder => holder.bytes))
           }}
           detail={roleText(trans, rows[i][0]?.role)}
+          language={language}
         />
       ))}
       <p className="jp-Vram-FreeNote">
@@ -165,13 +178,12 @@ function EndBody(props: {
 }
 
 function where(
-  trans: TranslationBundle,
+  { trans, locale }: ILanguage,
   bytes: number | null,
   gpus: string
 ): string {
-  return gpus
-    ? trans.__('%1 on %2', formatBytes(bytes), gpus)
-    : formatBytes(bytes);
+  const size = formatBytes(bytes, { locale });
+  return gpus ? trans.__('%1 on %2', size, gpus) : size;
 }
 
 function roleText(
@@ -192,11 +204,4 @@ function roleText(
     default:
       return '';
   }
-}
-
-function total(holders: readonly Holder[]): number | null {
-  return holders.reduce<number | null>(
-    (sum, { bytes }) => (sum === null || bytes === null ? null : sum + bytes),
-    0
-  );
 }

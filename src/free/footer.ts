@@ -2,27 +2,12 @@ import { formatBytes } from '../format';
 import { amountOf, buttonText, chosen, footnote, worstLoss } from './planmodel';
 import { outcomeOf, outcomeTitle, processEnded } from './resultmodel';
 import { isWaiting } from './running';
-import type { FreeSession, Phase } from './session';
-
-/** One of the two buttons of the dialog. */
-export interface IFooterButton {
-  readonly label: string;
-  readonly kind: 'accept' | 'warn' | 'reject';
-  readonly disabled?: boolean;
-  /** `restart`: close this dialog and ask for a restart. */
-  readonly does: 'close' | 'run' | 'load' | 'restart';
-}
-
-export interface IFooter {
-  readonly phase: Phase['kind'];
-  /** The line before the buttons. */
-  readonly note: string;
-  readonly secondary?: IFooterButton;
-  readonly primary?: IFooterButton;
-}
+import type { FreeSession } from './session';
+import type { IFooter, IFooterButton } from './shell';
 
 export function titleOf(session: FreeSession): string {
-  const { phase, name, trans } = session;
+  const { phase, name } = session;
+  const { trans } = session.language;
   switch (phase.kind) {
     case 'busy':
       return trans.__('%1 is running', name);
@@ -42,7 +27,8 @@ export function titleOf(session: FreeSession): string {
 
 /** Note and buttons of a session's phase. */
 export function footerOf(session: FreeSession): IFooter {
-  const { phase, trans } = session;
+  const { phase, language } = session;
+  const { trans } = language;
   const cancel: IFooterButton = {
     label: trans.__('Cancel'),
     kind: 'reject',
@@ -71,10 +57,10 @@ export function footerOf(session: FreeSession): IFooter {
       const amount = amountOf(remedies, plan.bytes);
       return {
         phase: phase.kind,
-        note: footnote(trans, remedies, amount, plan.bytes),
+        note: footnote(language, remedies, amount, plan.bytes),
         secondary: cancel,
         primary: {
-          label: buttonText(trans, remedies, amount),
+          label: buttonText(language, remedies, amount),
           kind: worstLoss(remedies) === 'work' ? 'warn' : 'accept',
           disabled: remedies.length === 0,
           does: 'run'
@@ -96,7 +82,7 @@ export function footerOf(session: FreeSession): IFooter {
               ? trans.__('Free when idle')
               : id === 'interrupt'
                 ? trans.__('Interrupt and free')
-                : buttonText(trans, remedies, amount),
+                : buttonText(language, remedies, amount),
           kind: id === 'wait' ? 'accept' : 'warn',
           does: 'run'
         }
@@ -141,7 +127,7 @@ export function footerOf(session: FreeSession): IFooter {
           label:
             bytes === null
               ? trans.__('Restart kernel…')
-              : trans.__('Restart and free %1…', formatBytes(bytes)),
+              : trans.__('Restart and free %1…', formatBytes(bytes, language)),
           kind: 'warn',
           does: 'restart'
         }

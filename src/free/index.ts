@@ -5,6 +5,7 @@ import type {
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { languageOf } from '../language';
 import { IVramModel } from '../tokens';
 import type { FreeActions } from './actions';
 // Commands have to be there from the start; what they do is loaded with the first use.
@@ -24,8 +25,8 @@ const free: JupyterFrontEndPlugin<void> = {
     tracker: INotebookTracker | null,
     translator: ITranslator | null
   ): void => {
-    const languages = translator ?? nullTranslator;
-    const trans = languages.load('jupyterlab_vram');
+    const language = languageOf(translator);
+    const { trans } = language;
     let loaded: Promise<FreeActions> | null = null;
     const ids = addCommands({
       app,
@@ -35,7 +36,12 @@ const free: JupyterFrontEndPlugin<void> = {
       actions: () => {
         loaded ??= import('./actions').then(
           ({ FreeActions }) =>
-            new FreeActions(app, model, trans, languages.load('jupyterlab'))
+            new FreeActions(
+              app,
+              model,
+              language,
+              (translator ?? nullTranslator).load('jupyterlab')
+            )
         );
         return loaded;
       }

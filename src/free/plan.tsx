@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import { doneIcon, noteIcon, warnIcon } from '../icons';
 import type { Plan, Remedy } from '../service/wire';
 import type { IKernelKey } from '../tokens';
@@ -23,7 +24,7 @@ import {
   type RemedyId,
   type Ticks
 } from './planmodel';
-import { remedyCost, remedyLabel } from './words';
+import { planSentence, remedyCost, remedyLabel } from './words';
 
 const ICONS: Record<Loss, LabIcon> = {
   nothing: doneIcon,
@@ -36,16 +37,17 @@ export interface IPlanViewProps {
   ticks: Ticks;
   kernelKey: IKernelKey | null;
   onTick: (id: RemedyId) => void;
-  trans: TranslationBundle;
+  language: ILanguage;
 }
 
 /** The plan: what is held now and after, and the steps in groups by what they lose. */
 export function PlanView(props: IPlanViewProps): JSX.Element {
-  const { plan, ticks, trans } = props;
+  const { plan, ticks, language } = props;
+  const { trans } = language;
   const remedies = chosen(plan, ticks);
   const amount = amountOf(remedies, plan.bytes);
   const asOpened = sameTicks(ticks, initialTicks(plan));
-  const text = plan.text ?? stateSentence(trans, plan.state);
+  const text = planSentence(trans, plan);
   return (
     <>
       {text && <Banner tone="note">{text}</Banner>}
@@ -61,11 +63,12 @@ export function PlanView(props: IPlanViewProps): JSX.Element {
 }
 
 function BeforeAfter(props: IPlanViewProps & { amount: IAmount }): JSX.Element {
-  const { plan, amount, trans } = props;
-  const now = trans.__('%1 now', formatBytes(plan.bytes));
+  const { plan, amount, language } = props;
+  const { trans } = language;
+  const now = trans.__('%1 now', formatBytes(plan.bytes, language));
   const after = trans.__(
     '%1 after',
-    amountText(trans, remaining(plan.bytes, amount))
+    amountText(language, remaining(plan.bytes, amount))
   );
   return (
     <>
@@ -85,19 +88,15 @@ function BeforeAfter(props: IPlanViewProps & { amount: IAmount }): JSX.Element {
 }
 
 function Group(props: IPlanViewProps & { loss: Loss }): JSX.Element | null {
-  const { plan, loss, trans } = props;
+  const { plan, loss, language } = props;
   const remedies = shownRemedies(plan, loss);
   if (remedies.length === 0) {
     return null;
   }
   const heading = `jp-vram-free-${loss}`;
-  const Icon = ICONS[loss].react;
   return (
     <div role="group" aria-labelledby={heading}>
-      <div className="jp-Vram-FreeGroup" id={heading}>
-        <Icon tag="span" className="jp-Vram-FreeIcon" aria-hidden="true" />
-        {lossTitle(trans, loss)}
-      </div>
+      <GroupTitle loss={loss} id={heading} language={language} />
       {remedies.map(remedy => (
         <StepBox key={remedy.id} {...props} remedy={remedy} heading={heading} />
       ))}
@@ -105,10 +104,27 @@ function Group(props: IPlanViewProps & { loss: Loss }): JSX.Element | null {
   );
 }
 
+/** Heads the steps that cost the same. */
+export function GroupTitle(props: {
+  loss: Loss;
+  id: string;
+  language: ILanguage;
+}): JSX.Element {
+  const { loss, id, language } = props;
+  const Icon = ICONS[loss].react;
+  return (
+    <div className="jp-Vram-FreeGroup" id={id}>
+      <Icon tag="span" className="jp-Vram-FreeIcon" aria-hidden="true" />
+      {lossTitle(language.trans, loss)}
+    </div>
+  );
+}
+
 function StepBox(
   props: IPlanViewProps & { remedy: Remedy; heading: string }
 ): JSX.Element {
-  const { remedy, ticks, heading, onTick, trans } = props;
+  const { remedy, ticks, heading, onTick, language } = props;
+  const { trans } = language;
   const why = whyOff(trans, remedy, ticks);
   const id = `jp-vram-free-step-${remedy.id}`;
   const covered = coveredBy(remedy.id, ticks) !== null;
@@ -124,7 +140,7 @@ function StepBox(
       />
       <label htmlFor={id}>{remedyLabel(trans, remedy.id)}</label>
       <span className="jp-Vram-FreeStep-gain" id={`${id}-gain`}>
-        {amountText(trans, gainOf(remedy))}
+        {amountText(language, gainOf(remedy))}
       </span>
       <small id={`${id}-cost`}>
         {remedyCost(trans, remedy)} {why}
@@ -141,25 +157,6 @@ function lossTitle(trans: TranslationBundle, loss: Loss): string {
       return trans.__('History is lost');
     case 'work':
       return trans.__('Work is lost');
-  }
-}
-
-/** For a state that the server left without a sentence. */
-function stateSentence(
-  trans: TranslationBundle,
-  state: Plan['state']
-): string | null {
-  switch (state) {
-    case 'silent':
-      return trans.__(
-        'The kernel does not answer: native code is running. Nothing can be freed inside it until it answers.'
-      );
-    case 'no-agent':
-      return trans.__(
-        'Memory can’t be freed inside this kind of kernel. Restarting or shutting it down returns everything it holds.'
-      );
-    default:
-      return null;
   }
 }
 

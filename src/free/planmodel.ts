@@ -1,6 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import type { Plan, Remedy, RunRequest } from '../service/wire';
+import { sumOfKnown } from '../sums';
 import { lossWord, remedyLabel } from './words';
 
 export type RemedyId = Remedy['id'];
@@ -109,33 +111,30 @@ export function amountOf(
   remedies: readonly Remedy[],
   held: number | null
 ): IAmount {
-  let bytes = 0;
-  let open = false;
-  let atMost = false;
-  let known = false;
-  for (const remedy of remedies) {
-    const gain = gainOf(remedy);
-    if (gain.bytes === null) {
-      open = true;
-      continue;
-    }
-    known = true;
-    bytes += gain.bytes;
-    atMost ||= gain.is === 'at-most';
-  }
-  if (held !== null) {
-    bytes = Math.min(bytes, held);
-  }
-  if (remedies.length === 0) {
+  const { bytes, is } = addAmounts(remedies.map(gainOf));
+  return {
+    bytes: bytes === null || held === null ? bytes : Math.min(bytes, held),
+    is
+  };
+}
+
+/** Several amounts together. */
+export function addAmounts(amounts: readonly IAmount[]): IAmount {
+  if (amounts.length === 0) {
     return { bytes: 0, is: 'exact' };
   }
-  if (!known || (open && bytes === 0)) {
+  const bytes = sumOfKnown(amounts.map(amount => amount.bytes));
+  const has = (...kinds: IAmount['is'][]): boolean =>
+    amounts.some(({ is }) => kinds.includes(is));
+  const open = has('unknown', 'at-least', 'about');
+  if (bytes === null || (open && bytes === 0)) {
     return UNKNOWN_AMOUNT;
   }
+  const bounded = has('at-most', 'about');
   if (open) {
-    return { bytes, is: atMost ? 'about' : 'at-least' };
+    return { bytes, is: bounded ? 'about' : 'at-least' };
   }
-  return { bytes, is: atMost ? 'at-most' : 'exact' };
+  return { bytes, is: bounded ? 'at-most' : 'exact' };
 }
 
 /** What stays after `amount` was returned; a bound where the amount is one. */
@@ -179,8 +178,11 @@ export function requestFor(
 }
 
 /** `3.8 GiB`, `up to 4.2 GiB`, `at least 3.8 GiB`, `about 2.6 GiB` or `—`. */
-export function amountText(trans: TranslationBundle, amount: IAmount): string {
-  const size = formatBytes(amount.bytes);
+export function amountText(
+  { trans, locale }: ILanguage,
+  amount: IAmount
+): string {
+  const size = formatBytes(amount.bytes, { locale });
   switch (amount.is) {
     case 'at-least':
       return trans.__('at least %1', size);
@@ -195,12 +197,12 @@ export function amountText(trans: TranslationBundle, amount: IAmount): string {
 
 /** The label of the button that runs the ticked steps. */
 export function buttonText(
-  trans: TranslationBundle,
+  { trans, locale }: ILanguage,
   remedies: readonly Remedy[],
   amount: IAmount
 ): string {
   const last = remedies[remedies.length - 1]?.id;
-  const size = formatBytes(amount.bytes);
+  const size = formatBytes(amount.bytes, { locale });
   if (last === 'restart') {
     return amount.bytes === null
       ? trans.__('Restart')
@@ -231,26 +233,27 @@ export function buttonText(
 
 /** The line beside the buttons: what is expected while nothing is lost, else what is lost. */
 export function footnote(
-  trans: TranslationBundle,
+  language: ILanguage,
   remedies: readonly Remedy[],
   amount: IAmount,
   held: number | null
 ): string {
+  const { trans, locale } = language;
   if (remedies.length === 0) {
     return trans.__('Nothing is ticked');
   }
   const lost = remedies.map(remedy => lossWord(trans, remedy.id));
   const words = [...new Set(lost.filter(word => word !== null))] as string[];
   if (words.length > 0) {
-    return trans.__('You lose: %1', new Intl.ListFormat().format(words));
+    return trans.__('You lose: %1', new Intl.ListFormat(locale).format(words));
   }
   if (amount.bytes === null || held === null) {
     return trans.__('How much comes back is measured afterwards; nothing lost');
   }
   return trans.__(
     'Expected: %1 of %2, nothing lost',
-    amountText(trans, amount),
-    formatBytes(held)
+    amountText(language, amount),
+    formatBytes(held, { locale })
   );
 }
 

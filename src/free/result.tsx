@@ -1,6 +1,7 @@
-import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { formatBytes } from '../format';
+import { gpuLabel } from '../gpus';
+import type { ILanguage } from '../language';
 import type { Survivor } from '../service/wire';
 import type { IKernelKey, IVramModel } from '../tokens';
 import { Banner } from './banner';
@@ -28,11 +29,12 @@ export interface IResultViewProps {
   onPlanAgain: () => void;
   onCopy: () => void;
   onEnd: (processes: { pid: number; startedAt: number }[]) => void;
-  trans: TranslationBundle;
+  language: ILanguage;
 }
 
 /** What a run brought, read from the driver before and after. */
 export function ResultView(props: IResultViewProps): JSX.Element {
+  const { trans } = props.language;
   const { report, expected } = props.result;
   const ended = outcomeOf(report, expected);
   return (
@@ -44,10 +46,10 @@ export function ResultView(props: IResultViewProps): JSX.Element {
       <FreeNow {...props} />
       <div className="jp-Vram-FreeLinks">
         <button className="jp-Vram-FreeLink" onClick={props.onPlanAgain}>
-          {props.trans.__('Plan again')}
+          {trans.__('Plan again')}
         </button>
         <button className="jp-Vram-FreeLink" onClick={props.onCopy}>
-          {props.trans.__('Copy details')}
+          {trans.__('Copy details')}
         </button>
       </div>
     </>
@@ -55,7 +57,8 @@ export function ResultView(props: IResultViewProps): JSX.Element {
 }
 
 function Headline(props: IResultViewProps & { outcome: Outcome }): JSX.Element {
-  const { result, name, trans } = props;
+  const { result, name, language } = props;
+  const { trans, locale } = language;
   const { report, expected, plan } = result;
   if (props.outcome === 'short') {
     return (
@@ -63,30 +66,42 @@ function Headline(props: IResultViewProps & { outcome: Outcome }): JSX.Element {
         <strong>
           {trans.__(
             'Freed %1, expected %2.',
-            formatBytes(report.freed),
-            amountText(trans, expected)
+            formatBytes(report.freed, { locale }),
+            amountText(language, expected)
           )}
         </strong>{' '}
-        {shortText(trans, report, expected)}
+        {shortText(language, report, expected)}
       </Banner>
     );
   }
   return (
     <p className="jp-Vram-FreeResult" role="status">
-      <strong>{trans.__('Freed %1', formatBytes(report.freed))}</strong>{' '}
-      <span>{trans.__('of %1 held by %2', formatBytes(plan.bytes), name)}</span>
+      <strong>
+        {trans.__('Freed %1', formatBytes(report.freed, { locale }))}
+      </strong>{' '}
+      <span>
+        {trans.__(
+          'of %1 held by %2',
+          formatBytes(plan.bytes, { locale }),
+          name
+        )}
+      </span>
     </p>
   );
 }
 
 function Remains(props: IResultViewProps): JSX.Element {
-  const { result, model, name, trans } = props;
+  const { result, model, name, language } = props;
+  const { trans, locale } = language;
   const { report, plan } = result;
   const gpus = gpuTitle(model, Object.keys(plan.gpus), trans);
   const measured = report.steps.some(step => step.freed_by === 'framework')
     ? trans.__('read from the framework')
     : trans.__('read from the driver');
-  const left = trans.__('%1 remains', formatBytes(report.remains.bytes));
+  const left = trans.__(
+    '%1 remains',
+    formatBytes(report.remains.bytes, { locale })
+  );
   return (
     <>
       <div className="jp-Vram-FreeLine">
@@ -101,7 +116,7 @@ function Remains(props: IResultViewProps): JSX.Element {
         label={trans.__(
           '%1: freed %2, %3',
           name,
-          formatBytes(report.freed),
+          formatBytes(report.freed, { locale }),
           left
         )}
       />
@@ -113,7 +128,8 @@ function Remains(props: IResultViewProps): JSX.Element {
 }
 
 function Steps(props: IResultViewProps): JSX.Element {
-  const { result, trans } = props;
+  const { result, language } = props;
+  const { trans } = language;
   return (
     <div className="jp-Vram-FreeLines">
       {result.report.steps.map((step, i) => (
@@ -121,7 +137,7 @@ function Steps(props: IResultViewProps): JSX.Element {
           key={i}
           icon={outcomeIcon(step)}
           label={remedyLabel(trans, step.id)}
-          state={outcome(trans, step)}
+          state={outcome(language, step)}
           detail={step.text}
         />
       ))}
@@ -130,7 +146,8 @@ function Steps(props: IResultViewProps): JSX.Element {
 }
 
 function Survivors(props: IResultViewProps): JSX.Element {
-  const { result, onEnd, trans } = props;
+  const { result, onEnd, language } = props;
+  const { trans } = language;
   const { survivors } = result.report;
   const processes = endable(survivors);
   return (
@@ -152,6 +169,7 @@ function Survivors(props: IResultViewProps): JSX.Element {
           key={`${survivor.pid}-${survivor.gpu}`}
           process={survivor}
           detail=""
+          language={language}
         />
       ))}
     </>
@@ -163,8 +181,9 @@ export function ProcessLine(props: {
   process: Pick<Survivor, 'pid' | 'name' | 'bytes'>;
   /** What more is known, after the name. */
   detail: string;
+  language: ILanguage;
 }): JSX.Element {
-  const { process, detail } = props;
+  const { process, detail, language } = props;
   return (
     <div className="jp-Vram-FreeLine jp-mod-process">
       <code>{process.pid}</code>
@@ -172,15 +191,17 @@ export function ProcessLine(props: {
         {[process.name, detail].filter(part => part).join(' · ')}
       </span>
       <span className="jp-Vram-FreeLine-value">
-        {formatBytes(process.bytes)}
+        {formatBytes(process.bytes, language)}
       </span>
     </div>
   );
 }
 
 function FreeNow(props: IResultViewProps): JSX.Element | null {
-  const { result, model, trans } = props;
-  if ((model.snapshot?.taken_at ?? 0) < result.report.at) {
+  const { result, model, language } = props;
+  const { trans, locale } = language;
+  const { snapshot } = model;
+  if (snapshot === null || snapshot.taken_at < result.report.at) {
     // A reading from before the end of the run.
     return null;
   }
@@ -192,15 +213,15 @@ function FreeNow(props: IResultViewProps): JSX.Element | null {
           <p key={uuid} className="jp-Vram-FreeNote">
             {before === null
               ? trans.__(
-                  'GPU %1 now has %2 free.',
-                  gpu.index,
-                  formatBytes(gpu.memory.free)
+                  '%1 now has %2 free.',
+                  gpuLabel(trans, gpu, snapshot),
+                  formatBytes(gpu.memory.free, { locale })
                 )
               : trans.__(
-                  'GPU %1 now has %2 free (was %3).',
-                  gpu.index,
-                  formatBytes(gpu.memory.free),
-                  formatBytes(before)
+                  '%1 now has %2 free (was %3).',
+                  gpuLabel(trans, gpu, snapshot),
+                  formatBytes(gpu.memory.free, { locale }),
+                  formatBytes(before, { locale })
                 )}
           </p>
         );

@@ -1,5 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import type { Report, Survivor } from '../service/wire';
 import { fellShort, type IAmount } from './planmodel';
 
@@ -42,7 +43,7 @@ export function processEnded(report: Report): boolean {
 
 /** Why less came back, in the words of the steps where they know. */
 export function shortText(
-  trans: TranslationBundle,
+  { trans, locale }: ILanguage,
   report: Report,
   expected: IAmount
 ): string {
@@ -56,7 +57,7 @@ export function shortText(
       : expected.bytes - report.freed;
   return trans.__(
     'Something still refers to %1 that could not be found from Python: often a compiled model, a captured graph or a background thread.',
-    formatBytes(missing)
+    formatBytes(missing, { locale })
   );
 }
 
@@ -66,13 +67,5 @@ export function endable(
 ): { pid: number; startedAt: number }[] {
   return survivors.flatMap(({ pid, started_at }) =>
     started_at === null ? [] : [{ pid, startedAt: started_at }]
-  );
-}
-
-/** The memory that survivors hold; null as soon as one is not known. */
-export function survivingBytes(survivors: readonly Survivor[]): number | null {
-  return survivors.reduce<number | null>(
-    (sum, { bytes }) => (sum === null || bytes === null ? null : sum + bytes),
-    0
   );
 }

@@ -5,6 +5,7 @@ import { UUID } from '@lumino/coreutils';
 import type { Widget } from '@lumino/widgets';
 import type { Holder, Report, RunRequest, Survivor } from '../service/wire';
 import { SCHEMA } from '../service/wire';
+import { sumOfAll } from '../sums';
 import type { IVramModel } from '../tokens';
 
 const PATIENCE = 10000;
@@ -40,7 +41,10 @@ export class KernelRunner implements IKernelRunner {
     if (first.id === 'restart' && others.length === 0) {
       const context = contextOf(openWidget(this._app, kernelId));
       if (context) {
-        return this._restart(kernelId, context);
+        const report = await this._restart(kernelId, context);
+        // The server knows nothing of it.
+        this._model.announce(report);
+        return report;
       }
     }
     const report = await this._model.run(kernelId, request);
@@ -75,7 +79,9 @@ export class KernelRunner implements IKernelRunner {
     // `restartKernel` keeps its failure to the console: see by the process.
     const same =
       left !== null && process !== undefined && now?.pids[0] === process;
-    const after = same ? (now?.bytes ?? null) : left && sum(left);
+    const after = same
+      ? (now?.bytes ?? null)
+      : left && sumOfAll(left.map(({ bytes }) => bytes));
     const freed =
       same || before === null || after === null
         ? null
@@ -162,14 +168,6 @@ function contextOf(widget: Widget | null): ISessionContext | undefined {
 function holdersOf(model: IVramModel, kernelId: string): Holder[] {
   return (model.snapshot?.holders ?? []).filter(
     holder => holder.kernel_id === kernelId && holder.kind === 'kernel'
-  );
-}
-
-function sum(holders: readonly Holder[]): number | null {
-  return holders.reduce<number | null>(
-    (total, { bytes }) =>
-      total === null || bytes === null ? null : total + bytes,
-    0
   );
 }
 

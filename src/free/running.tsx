@@ -1,4 +1,3 @@
-import type { TranslationBundle } from '@jupyterlab/translation';
 import {
   circleEmptyIcon,
   historyIcon,
@@ -6,6 +5,7 @@ import {
 } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import { doneIcon, warnIcon } from '../icons';
 import type { Remedy, Report, Step } from '../service/wire';
 import { amountText, gainOf } from './planmodel';
@@ -17,12 +17,13 @@ export interface IRunningViewProps {
   report: Report | null;
   /** The steps begin when the kernel becomes idle. */
   waits: boolean;
-  trans: TranslationBundle;
+  language: ILanguage;
 }
 
 /** The steps of a run while it goes on; each line is measured after the step. */
 export function RunningView(props: IRunningViewProps): JSX.Element {
-  const { remedies, report, trans } = props;
+  const { remedies, report, language } = props;
+  const { trans } = language;
   const current = currentStep(props);
   return (
     <div role="status">
@@ -34,8 +35,8 @@ export function RunningView(props: IRunningViewProps): JSX.Element {
               ? trans.__('waiting…')
               : trans.__('working…')
             : step && step.ok !== null
-              ? outcome(trans, step)
-              : trans.__('expected %1', amountText(trans, gainOf(remedy)));
+              ? outcome(language, step)
+              : trans.__('expected %1', amountText(language, gainOf(remedy)));
         return (
           <StepLine
             key={remedy.id}
@@ -94,7 +95,7 @@ export function outcomeIcon(step: Step | null): LabIcon {
       : warnIcon;
 }
 
-export function outcome(trans: TranslationBundle, step: Step): string {
+export function outcome({ trans, locale }: ILanguage, step: Step): string {
   if (step.ok === null) {
     return trans.__('not run');
   }
@@ -106,6 +107,9 @@ export function outcome(trans: TranslationBundle, step: Step): string {
   }
   return trans.__(
     'freed %1',
-    formatBytes(step.freed, { approximate: step.freed_by === 'framework' })
+    formatBytes(step.freed, {
+      approximate: step.freed_by === 'framework',
+      locale
+    })
   );
 }

@@ -1,7 +1,7 @@
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Plan, Remedy, Report, RunRequest } from '../service/wire';
+import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
 import {
   amountOf,
@@ -60,10 +60,10 @@ export class FreeSession implements IDisposable {
   constructor(
     readonly model: IVramModel,
     readonly kernelId: string,
-    readonly trans: TranslationBundle,
+    readonly language: ILanguage,
     private _runner: IKernelRunner
   ) {
-    this.name = kernelTitle(model, kernelId, trans);
+    this.name = kernelTitle(model, kernelId, language.trans);
     this._watch = model.watch();
     model.reported.connect(this._onReported, this);
   }
@@ -106,7 +106,7 @@ export class FreeSession implements IDisposable {
     } catch (error) {
       this._set({
         kind: 'failed',
-        text: failureText(this.trans, error),
+        text: failureText(this.language.trans, error),
         running: false
       });
       return;
@@ -173,7 +173,7 @@ export class FreeSession implements IDisposable {
     try {
       report = await this._runner.run(this.kernelId, request);
     } catch (error) {
-      const text = failureText(this.trans, error);
+      const text = failureText(this.language.trans, error);
       this._set({ kind: 'failed', text, running: true });
       this._finished.emit(text);
       return;

@@ -1,5 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge } from '../format';
+import { gpuList } from '../gpus';
+import { idleText, stateWord } from '../kernelstate';
 import { kernelNames } from '../names';
 import type { IVramModel } from '../tokens';
 
@@ -18,15 +20,13 @@ export function kernelTitle(
 
 /** `GPU 0` or `GPU 0, 1`; empty where the kernel's GPUs are not known. */
 export function gpuTitle(
-  model: IVramModel,
+  { snapshot }: IVramModel,
   uuids: readonly string[],
   trans: TranslationBundle
 ): string {
-  const indices = uuids
-    .map(uuid => model.gpu(uuid)?.index)
-    .filter((index): index is number => index !== undefined)
-    .sort((a, b) => a - b);
-  return indices.length === 0 ? '' : trans.__('GPU %1', indices.join(', '));
+  return snapshot?.gpus.some(gpu => uuids.includes(gpu.uuid))
+    ? gpuList(trans, uuids, snapshot)
+    : '';
 }
 
 /** `idle 2 h`, `busy`, …; empty where the state is not known. */
@@ -36,27 +36,20 @@ export function stateText(
   trans: TranslationBundle
 ): string {
   const kernel = model.kernel(kernelId);
-  switch (kernel?.state) {
+  if (kernel === null) {
+    return '';
+  }
+  const { state, last_activity } = kernel;
+  switch (state) {
     case 'idle':
-      return kernel.last_activity === null
-        ? trans.__('idle')
-        : trans.__(
-            'idle %1',
-            formatAge(trans, age(model, kernel.last_activity))
-          );
+      return idleText(
+        trans,
+        last_activity === null ? null : age(model, last_activity)
+      );
     case 'busy':
       return trans.__('busy');
-    case 'starting':
-      return trans.__('starting');
-    case 'restarting':
-    case 'autorestarting':
-      return trans.__('restarting');
-    case 'terminating':
-      return trans.__('shutting down');
-    case 'dead':
-      return trans.__('died');
     default:
-      return '';
+      return stateWord(trans, state) ?? '';
   }
 }
 

@@ -2,9 +2,13 @@ import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CommandRegistry } from '@lumino/commands';
 import { formatBytes } from '../format';
+import type { ILanguage } from '../language';
 import type { Report } from '../service/wire';
+import { sumOfAll } from '../sums';
 import { CommandIDs } from '../tokens';
-import { endable, processEnded, survivingBytes } from './resultmodel';
+import { batchResult, type FreeBatch } from './batch';
+import { amountText } from './planmodel';
+import { endable, processEnded } from './resultmodel';
 
 /** JupyterLab cuts a toast's text here. */
 const LONGEST = 140;
@@ -78,9 +82,37 @@ export function checkingToast(
   };
 }
 
+/** What freeing several kernels brought. */
+export function batchToast({ started, language }: FreeBatch): IToast {
+  const { trans } = language;
+  const { failed, freed } = batchResult(started!.keys());
+  const size = amountText(language, freed);
+  return failed > 0
+    ? {
+        message: trans.__(
+          'Freed %1. %2 of %3 kernels failed.',
+          size,
+          failed,
+          started!.size
+        ),
+        type: 'warning',
+        autoClose: false
+      }
+    : {
+        message: trans._n(
+          'Freed %2 of %1 kernel.',
+          'Freed %2 of %1 kernels.',
+          started!.size,
+          size
+        ),
+        type: 'success',
+        autoClose: BRIEF
+      };
+}
+
 /** What a finished run brought. */
 export function reportToast(
-  trans: TranslationBundle,
+  { trans, locale }: ILanguage,
   commands: CommandRegistry,
   name: string,
   report: Report
@@ -96,7 +128,9 @@ export function reportToast(
   const restarted = report.steps.some(step => step.id === 'restart');
   if (survivors.length > 0) {
     const processes = endable(survivors);
-    const size = formatBytes(survivingBytes(survivors));
+    const size = formatBytes(sumOfAll(survivors.map(({ bytes }) => bytes)), {
+      locale
+    });
     return {
       message: restarted
         ? trans._n(
@@ -138,7 +172,7 @@ export function reportToast(
     };
   }
   const framework = report.steps.some(step => step.freed_by === 'framework');
-  const size = formatBytes(freed, { approximate: framework });
+  const size = formatBytes(freed, { approximate: framework, locale });
   const message = restarted
     ? trans.__('%1 restarted. Freed %2.', short, size)
     : processEnded(report)
@@ -149,7 +183,7 @@ export function reportToast(
             'Freed %1 in %2; it still holds %3.',
             size,
             short,
-            formatBytes(report.remains.bytes)
+            formatBytes(report.remains.bytes, { locale })
           );
   return { message, type: 'success', autoClose: BRIEF };
 }

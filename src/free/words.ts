@@ -1,5 +1,10 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Remedy, Step } from '../service/wire';
+import type { Plan, Remedy, Step } from '../service/wire';
+
+/*
+ * The server's sentences are English. Where an id or a state says the same, its words here, which
+ * are translated, win; what only the server knows is shown as it comes.
+ */
 
 /** What a step is called in the plan. */
 export function remedyLabel(
@@ -34,7 +39,7 @@ export function remedyLabel(
   }
 }
 
-/** What a step costs: the plan's own words, or what it does where nothing is lost. */
+/** What a step costs, or what it does where nothing is lost. */
 export function remedyCost(trans: TranslationBundle, remedy: Remedy): string {
   switch (remedy.id) {
     case 'collect':
@@ -43,8 +48,43 @@ export function remedyCost(trans: TranslationBundle, remedy: Remedy): string {
       return trans.__(
         'The framework keeps them to reuse them. It will ask the GPU again when needed.'
       );
+    case 'interrupt':
+      return trans.__('You lose the cell’s progress. Variables stay.');
+    case 'restart':
+      return trans.__('You lose every variable.');
+    case 'shutdown':
+      return trans.__(
+        'You lose every variable, and the notebook has no kernel until you start one.'
+      );
     default:
       return remedy.loses;
+  }
+}
+
+/** What there is to know before the steps of a plan; null where nothing is. */
+export function planSentence(
+  trans: TranslationBundle,
+  { state, text }: Plan
+): string | null {
+  switch (state) {
+    case 'busy':
+      return trans.__('Memory can’t be freed safely while a cell runs.');
+    case 'silent':
+      return (
+        text ??
+        trans.__(
+          'The kernel does not answer: native code is running. Nothing can be freed inside it until it answers.'
+        )
+      );
+    case 'no-agent':
+      return (
+        text ??
+        trans.__(
+          'Memory can’t be freed inside this kind of kernel. Restarting or shutting it down returns everything it holds.'
+        )
+      );
+    default:
+      return text;
   }
 }
 

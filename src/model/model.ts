@@ -148,8 +148,22 @@ export class VramModel implements IVramModel {
 
   async run(kernelId: string, request: RunRequest): Promise<Report> {
     const report = await this._client.run(kernelId, request);
-    this._onReport(report);
+    this.announce(report);
     return report;
+  }
+
+  announce(report: Report): void {
+    // The run's own answer and the stream bring the same report.
+    if (report.finished) {
+      if (
+        this._notices.get(report.kernel_id)?.report.run_id === report.run_id
+      ) {
+        return;
+      }
+      this._notices.set(report.kernel_id, { report, at: Private.now() });
+      this._emit();
+    }
+    this._reported.emit(report);
   }
 
   end(pid: number, startedAt: number): Promise<Ended> {
@@ -174,7 +188,7 @@ export class VramModel implements IVramModel {
         this._onSnapshot(message);
         break;
       case 'report':
-        this._onReport(message);
+        this.announce(message);
         break;
       case 'config':
         this._onConfig(message.config);
@@ -195,20 +209,6 @@ export class VramModel implements IVramModel {
     }
     this._expect();
     this._emit();
-  }
-
-  private _onReport(report: Report): void {
-    // The run's own answer and the stream bring the same report.
-    if (report.finished) {
-      if (
-        this._notices.get(report.kernel_id)?.report.run_id === report.run_id
-      ) {
-        return;
-      }
-      this._notices.set(report.kernel_id, { report, at: Private.now() });
-      this._emit();
-    }
-    this._reported.emit(report);
   }
 
   private _onConfig(config: Config): void {

@@ -1,16 +1,13 @@
 import type { IThemeManager } from '@jupyterlab/apputils';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CommandRegistry } from '@lumino/commands';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import React from 'react';
+import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
 
 /** What every part of the panel may use; the same object as long as the widget lives. */
-export interface IPanelContext {
+export interface IPanelContext extends ILanguage {
   readonly model: IVramModel;
-  readonly trans: TranslationBundle;
-  /** BCP 47 tag of JupyterLab's language; undefined = the browser's. */
-  readonly locale: string | undefined;
   readonly commands: CommandRegistry;
   /** Null where the front end has no themes. */
   readonly themes: IThemeManager | null;

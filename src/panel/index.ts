@@ -9,8 +9,9 @@ import {
   showErrorMessage
 } from '@jupyterlab/apputils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import { vramIcon } from '../icons';
+import { languageOf } from '../language';
 import { IVramModel } from '../tokens';
 // Commands have to be there before anybody can see the panel.
 // eslint-disable-next-line jupyter/prefer-lazy-imports
@@ -46,7 +47,8 @@ const panel: JupyterFrontEndPlugin<void> = {
     themes: IThemeManager | null,
     registry: ISettingRegistry | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyterlab_vram');
+    const language = languageOf(translator);
+    const { trans } = language;
     const report = (work: Promise<unknown>): void => {
       work.catch((reason: unknown) =>
         showErrorMessage(
@@ -57,8 +59,7 @@ const panel: JupyterFrontEndPlugin<void> = {
     };
     const context: IPanelContext = {
       model,
-      trans,
-      locale: (translator ?? nullTranslator).languageCode.replace('_', '-'),
+      ...language,
       commands: app.commands,
       themes,
       report,

@@ -18,6 +18,11 @@ export interface IKernelGridProps {
   expanded: ReadonlySet<string>;
   disabled: boolean;
   onToggle: (kernelId: string) => void;
+  /** Left out where there is nothing to select rows for. */
+  selection?: {
+    readonly selected: ReadonlySet<string>;
+    readonly onSelect: (kernelId: string) => void;
+  };
   /** A kernel to scroll to and focus; a new object asks again. */
   target: { readonly kernelId: string } | null;
 }
@@ -27,8 +32,8 @@ const DETAIL_HEIGHT = 110;
 
 /** The kernels as a tree grid: one Tab stop, arrows inside. */
 export function KernelGrid(props: IKernelGridProps): JSX.Element {
-  const { label, snapshot, rows, compact, expanded, disabled, onToggle } =
-    props;
+  const { label, snapshot, rows, compact, expanded, disabled } = props;
+  const { onToggle, selection } = props;
   const { model, trans, commands, execute } = usePanel();
   const grid = React.useRef<HTMLDivElement>(null);
   const details = React.useRef(new Map<string, number>());
@@ -124,6 +129,9 @@ export function KernelGrid(props: IKernelGridProps): JSX.Element {
       case 'toggle':
         onToggle(id);
         break;
+      case 'select':
+        selection?.onSelect(id);
+        break;
       case 'first-action':
         buttons[0]?.focus();
         break;
@@ -171,11 +179,13 @@ export function KernelGrid(props: IKernelGridProps): JSX.Element {
         row={row}
         compact={compact}
         expanded={expanded.has(row.id)}
+        selected={selection?.selected.has(row.id)}
         current={row.id === currentId}
         index={i + (compact ? 2 : 1)}
         disabled={disabled}
         spark={compact ? '' : sparklinePath(model.sparkline(row.id))}
         onToggle={onToggle}
+        onSelect={selection?.onSelect}
       />
     );
     if (expanded.has(row.id)) {
@@ -211,6 +221,7 @@ export function KernelGrid(props: IKernelGridProps): JSX.Element {
       role="treegrid"
       className="jp-Vram-Grid"
       aria-label={label}
+      aria-multiselectable={selection && true}
       aria-rowcount={rows.length + (compact ? 1 : 0)}
       onKeyDown={onKeyDown}
       onFocus={event => {

@@ -13,6 +13,8 @@ export interface IKernelRowProps {
   row: IKernelRow;
   compact: boolean;
   expanded: boolean;
+  /** Undefined in a list where rows can't be selected. */
+  selected: boolean | undefined;
   /** The row that Tab reaches. */
   current: boolean;
   /** Position among all rows, counting from 1. */
@@ -22,6 +24,7 @@ export interface IKernelRowProps {
   /** `sparklinePath` of the kernel. */
   spark: string;
   onToggle: (kernelId: string) => void;
+  onSelect: ((kernelId: string) => void) | undefined;
 }
 
 /** One kernel in the list. */
@@ -36,7 +39,7 @@ function sameFields<T extends object>(a: T, b: T): boolean {
 }
 
 function PlainRow(props: IKernelRowProps): JSX.Element {
-  const { row, compact, expanded, current, index, disabled, onToggle } = props;
+  const { row, compact, expanded, selected, current, index, disabled } = props;
   const { model, trans, locale, commands, execute } = usePanel();
   const key = model.keyOf(row.id);
   const status = (
@@ -99,17 +102,23 @@ function PlainRow(props: IKernelRowProps): JSX.Element {
       className={`jp-Vram-Row${compact ? ' jp-mod-compact' : ''}`}
       aria-level={1}
       aria-expanded={expanded}
+      aria-selected={selected}
       aria-rowindex={index}
       aria-label={row.sentence}
       tabIndex={current ? 0 : -1}
       data-kernel={row.id}
       onClick={event => {
-        if (!(event.target as Element).closest('button')) {
-          onToggle(row.id);
+        if (isOnButton(event)) {
+          return;
+        }
+        if (isSelecting(event)) {
+          props.onSelect?.(row.id);
+        } else {
+          props.onToggle(row.id);
         }
       }}
       onDoubleClick={event => {
-        if (row.path !== null && !(event.target as Element).closest('button')) {
+        if (row.path !== null && !isOnButton(event) && !isSelecting(event)) {
           execute(CommandIDs.openNotebook, { kernelId: row.id });
         }
       }}
@@ -153,6 +162,15 @@ function PlainRow(props: IKernelRowProps): JSX.Element {
       )}
     </div>
   );
+}
+
+function isOnButton({ target }: React.MouseEvent): boolean {
+  return (target as Element).closest('button') !== null;
+}
+
+/** Ctrl, or on a Mac Cmd: what selects several things elsewhere, too. */
+function isSelecting({ ctrlKey, metaKey }: React.MouseEvent): boolean {
+  return ctrlKey || metaKey;
 }
 
 /** The state as a shape; the word stands beside it. */

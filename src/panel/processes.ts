@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { baseName } from '../names';
 import type { Holder, Snapshot } from '../service/wire';
+import { sumOfKnown } from '../sums';
 
 /** What a kernel that is gone has left behind on the GPUs. */
 export interface ILeftover {
@@ -44,7 +45,7 @@ export function leftovers(
         first(holders, ({ name }) => name) ??
         trans.__('Unnamed process'),
       title: first(holders, ({ notebook }) => notebook),
-      bytes: sum(holders.map(({ bytes }) => bytes)),
+      bytes: sumOfKnown(holders.map(({ bytes }) => bytes)),
       uuids: unique(holders.map(({ gpu }) => gpu)),
       evidence: first(holders, ({ evidence }) => evidence),
       processes: [
@@ -84,7 +85,7 @@ export function others(trans: TranslationBundle, snapshot: Snapshot): IOther[] {
   const lines: IOther[] = [...groups].map(([key, holders]) => ({
     key,
     name: otherName(trans, holders[0], outside),
-    bytes: sum(holders.map(({ bytes }) => bytes)),
+    bytes: sumOfKnown(holders.map(({ bytes }) => bytes)),
     uuids: unique(holders.map(({ gpu }) => gpu)),
     count: unique(holders.map(({ pid }) => `${pid}`)).length,
     reason: holders[0].kind === 'other-user' ? null : holders[0].evidence
@@ -96,7 +97,7 @@ export function others(trans: TranslationBundle, snapshot: Snapshot): IOther[] {
       name: outside
         ? trans.__('Outside this container')
         : trans.__('Not attributed'),
-      bytes: sum(rest.map(({ bytes }) => bytes)),
+      bytes: sumOfKnown(rest.map(({ bytes }) => bytes)),
       uuids: unique(rest.map(({ gpu }) => gpu)),
       count: null,
       reason: unique(rest.map(({ reason }) => reason)).join(' ')
@@ -127,14 +128,6 @@ function otherName(
         ? trans.__('Processes outside this container')
         : trans.__('Processes that this system does not show');
   }
-}
-
-/** The sum of what is known; null where nothing is, 0 of an empty list. */
-export function sum(values: readonly (number | null)[]): number | null {
-  const known = values.filter(value => value !== null);
-  return values.length > 0 && known.length === 0
-    ? null
-    : known.reduce<number>((total, value) => total + value!, 0);
 }
 
 /** What `read` first finds. */

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatAge, formatBytes } from '../format';
 import type { Kernel, Snapshot, Thresholds } from '../service/wire';
 import { gpuList } from '../gpus';
+import { idleText, stateWord } from '../kernelstate';
 import { kernelPath } from '../names';
 
 /** What a kernel is doing, as the row draws it. */
@@ -181,26 +182,20 @@ function activity(
         return same('unknown', trans.__('was idle'));
       }
       if (idle === null || idle < 60) {
-        return same('idle', trans.__('idle'));
+        return same('idle', idleText(trans, idle));
       }
       const age = formatAge(trans, idle);
       return {
         state: idle >= thresholds.long_idle ? 'long-idle' : 'idle',
-        status: trans.__('idle %1', age),
+        status: idleText(trans, idle),
         shortStatus: age
       };
     }
-    case 'starting':
-      return same('unknown', trans.__('starting'));
-    case 'restarting':
-    case 'autorestarting':
-      return same('unknown', trans.__('restarting'));
-    case 'terminating':
-      return same('unknown', trans.__('shutting down'));
-    case 'dead':
-      return same('unknown', trans.__('died'));
     default:
-      return same('unknown', trans.__('state not known'));
+      return same(
+        'unknown',
+        stateWord(trans, kernel.state) ?? trans.__('state not known')
+      );
   }
 }
 

@@ -7,12 +7,14 @@ import { filterRows, isFiltered } from './filters';
 import { GpuCard } from './gpucard';
 import { GpuRows } from './gpurows';
 import { gpuLabel } from '../gpus';
+import { sumOfKnown } from '../sums';
 import { pickHint, DISMISSED_FOR } from './hint';
 import { HintLine } from './hintline';
 import { KernelGrid } from './kernelgrid';
-import { leftovers, others, sum } from './processes';
+import { leftovers, others } from './processes';
 import { LeftoverList, OtherList } from './processlists';
 import { Section } from './section';
+import { SelectionLine } from './selectionline';
 import { changed, isCompact, toggled } from './view';
 import type { Density, Section as SectionName } from './view';
 import type { IViewProps } from './viewprops';
@@ -39,9 +41,17 @@ export function SideView(
     [onView]
   );
 
+  const toggleSelected = React.useCallback(
+    (kernelId: string) =>
+      onView(({ selected }) => ({ selected: toggled(selected, kernelId) })),
+    [onView]
+  );
+
   const filtered = compact && isFiltered(view);
   const shown = filtered ? filterRows(rows.holding, view) : rows.holding;
-  const total = filtered ? sum(shown.map(({ bytes }) => bytes)) : rows.total;
+  const total = filtered
+    ? sumOfKnown(shown.map(({ bytes }) => bytes))
+    : rows.total;
   const selected = gpus.find(({ uuid }) => uuid === view.gpu);
   const gone = leftovers(trans, snapshot);
   const rest = others(trans, snapshot);
@@ -146,6 +156,7 @@ export function SideView(
             expanded={view.expanded}
             disabled={stale}
             onToggle={toggleRow}
+            selection={{ selected: view.selected, onSelect: toggleSelected }}
             target={target}
           />
         ) : filtered ? (
@@ -155,6 +166,11 @@ export function SideView(
         ) : (
           <NoKernels />
         )}
+        <SelectionLine
+          rows={shown.filter(({ id }) => view.selected.has(id))}
+          disabled={stale}
+          onClear={() => onView({ selected: new Set() })}
+        />
         {rows.without.length > 0 && (
           <Section
             minor
@@ -188,7 +204,7 @@ export function SideView(
           figure={
             gone.length === 0
               ? trans.__('none')
-              : size(sum(gone.map(({ bytes }) => bytes)))
+              : size(sumOfKnown(gone.map(({ bytes }) => bytes)))
           }
           open={gone.length > 0 && !view.folded.has('leftovers')}
           onToggle={toggle('leftovers')}
@@ -203,7 +219,7 @@ export function SideView(
               ? trans.__('Other processes')
               : trans.__('Not visible here')
           }
-          figure={size(sum(rest.map(({ bytes }) => bytes)))}
+          figure={size(sumOfKnown(rest.map(({ bytes }) => bytes)))}
           open={!view.folded.has('others')}
           onToggle={toggle('others')}
         >

@@ -1,6 +1,6 @@
-import { sum } from './processes';
 import type { IKernelRow } from './rows';
 import type { Kernel } from '../service/wire';
+import { sumOfKnown } from '../sums';
 
 export const COLUMNS = [
   'name',
@@ -72,5 +72,5 @@ export function tableRows(
 
 /** The sum of a kernel's frameworks; null where none was measured. */
 function measured(values: readonly (number | null)[]): number | null {
-  return values.length === 0 ? null : sum(values);
+  return values.length === 0 ? null : sumOfKnown(values);
 }

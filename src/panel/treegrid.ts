@@ -2,6 +2,7 @@
 export type GridMove =
   | { readonly kind: 'focus'; readonly row: number }
   | { readonly kind: 'toggle' }
+  | { readonly kind: 'select' }
   | { readonly kind: 'first-action' }
   | { readonly kind: 'action'; readonly step: 1 | -1 }
   | { readonly kind: 'row' }
@@ -72,8 +73,12 @@ export function gridMove(
       // On a button, Enter is the button's.
       return inside ? null : { kind: 'toggle' };
   }
-  if (inside || event.key.length !== 1 || event.key === ' ') {
+  // On a button, they are the button's.
+  if (inside || event.key.length !== 1) {
     return null;
+  }
+  if (event.key === ' ') {
+    return { kind: 'select' };
   }
   if (event.key.toLowerCase() === 'f') {
     return { kind: 'plan' };

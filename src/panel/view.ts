@@ -14,6 +14,8 @@ export interface IView {
   readonly history: ReadonlyMap<string, Span>;
   /** Expanded kernels. */
   readonly expanded: ReadonlySet<string>;
+  /** Kernels that the next "Free…" is for. */
+  readonly selected: ReadonlySet<string>;
   readonly folded: ReadonlySet<Section>;
   /** Until when a kernel's hint stays away, in seconds of the server's clock. */
   readonly dismissed: ReadonlyMap<string, number>;
@@ -28,6 +30,7 @@ export interface IView {
 export const INITIAL_VIEW: IView = {
   history: new Map(),
   expanded: new Set(),
+  selected: new Set(),
   folded: new Set<Section>(['without']),
   dismissed: new Map(),
   filtering: false,

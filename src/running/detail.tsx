@@ -1,18 +1,15 @@
 import { UseSignal } from '@jupyterlab/ui-components';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef } from 'react';
 import { isApproximate, isSizeHidden } from '../badge/state';
 import { formatBytes, UNKNOWN } from '../format';
 import { longIdleIcon, unknownIcon } from '../icons';
 import { KernelKey } from '../kernelkey';
+import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
 
-interface IRunningDetailProps {
+interface IRunningDetailProps extends ILanguage {
   model: IVramModel;
   kernelId: string;
-  trans: TranslationBundle;
-  /** BCP 47 tag, default the browser's. */
-  locale?: string;
 }
 
 /** A kernel's letter and size; follows the model, and watches it while on screen. */

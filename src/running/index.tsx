@@ -3,8 +3,9 @@ import type {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { IRunningSessionManagers } from '@jupyterlab/running';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
 import React from 'react';
+import { languageOf } from '../language';
 import { IVramModel } from '../tokens';
 /* eslint-disable jupyter/prefer-lazy-imports -- rows are drawn at once */
 import { RunningDetail } from './detail';
@@ -27,16 +28,9 @@ const running: JupyterFrontEndPlugin<void> = {
     if (managers === null) {
       return;
     }
-    const language = translator ?? nullTranslator;
-    const trans = language.load('jupyterlab_vram');
-    const locale = language.languageCode.replace('_', '-');
+    const language = languageOf(translator);
     decorateKernels(managers, kernelId => (
-      <RunningDetail
-        model={model}
-        kernelId={kernelId}
-        trans={trans}
-        locale={locale}
-      />
+      <RunningDetail model={model} kernelId={kernelId} {...language} />
     ));
   }
 };

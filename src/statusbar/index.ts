@@ -4,7 +4,8 @@ import type {
 } from '@jupyterlab/application';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { ITranslator } from '@jupyterlab/translation';
+import { languageOf } from '../language';
 import { IVramModel } from '../tokens';
 // The status bar takes a widget at once.
 // eslint-disable-next-line jupyter/prefer-lazy-imports
@@ -27,13 +28,11 @@ const statusbar: JupyterFrontEndPlugin<void> = {
     if (statusBar === null) {
       return;
     }
-    const language = translator ?? nullTranslator;
     const item = new VramStatus({
       model,
       commands: app.commands,
       tracker,
-      trans: language.load('jupyterlab_vram'),
-      locale: language.languageCode.replace('_', '-')
+      ...languageOf(translator)
     });
     statusBar.registerStatusItem('jupyterlab-vram:statusbar', {
       item,

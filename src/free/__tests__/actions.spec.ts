@@ -12,6 +12,7 @@ import {
   FakeModel,
   fakeApp,
   KERNEL,
+  language,
   report,
   step,
   trans,
@@ -36,7 +37,7 @@ function start(documents: object[] = []): void {
   actions = new FreeActions(
     app,
     model,
-    trans,
+    language,
     nullTranslator.load('jupyterlab')
   );
   addCommands({
@@ -272,10 +273,13 @@ describe('a restart of an open notebook', () => {
 
   it('goes through the notebook, and is measured all the same', async () => {
     const seen = openNotebook(3000, []);
+    const known: (number | null)[] = [];
+    model.reported.connect((_, { freed }) => known.push(freed));
     const done = actions.restart(KERNEL);
     await answer(true);
     await done;
     expect(seen.restarts).toBe(1);
+    expect(known).toEqual([gib(11.2)]);
     expect(model.requests).toEqual([]);
     expect(toasts()[0].message).toBe(
       size('embeddings.ipynb restarted. Freed 11.2 GiB.')

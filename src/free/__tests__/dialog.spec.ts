@@ -2,16 +2,16 @@ import { Dialog } from '@jupyterlab/apputils';
 import { gib, TAKEN_AT } from '../../__tests__/mockup';
 import { VramRequestError } from '../../service/client';
 import type { Report } from '../../service/wire';
-import { FreeDialog } from '../dialog';
+import { freeDialog } from '../dialog';
 import { FreeSession } from '../session';
 import {
   FakeModel,
   KERNEL,
+  language,
   plan,
   remedy,
   report,
   step,
-  trans,
   until
 } from './fakes';
 
@@ -20,7 +20,7 @@ const size = (text: string) => text.replace(/ GiB/g, `${NBSP}GiB`);
 
 let model: FakeModel;
 let session: FreeSession;
-let dialog: FreeDialog;
+let dialog: ReturnType<typeof freeDialog>;
 let closed: Promise<unknown>;
 let asked: string[];
 
@@ -47,8 +47,8 @@ const link = (label: string) =>
   )!;
 
 function open(): void {
-  session = new FreeSession(model, KERNEL, trans, model);
-  dialog = new FreeDialog(session, {
+  session = new FreeSession(model, KERNEL, language, model);
+  dialog = freeDialog(session, {
     restart: () => asked.push('restart'),
     end: processes => asked.push(`end ${JSON.stringify(processes)}`),
     copyDetails: () => asked.push('copy')

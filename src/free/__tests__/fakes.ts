@@ -7,6 +7,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { gib, panel, TAKEN_AT } from '../../__tests__/mockup';
+import type { ILanguage } from '../../language';
 import type {
   Config,
   Ended,
@@ -30,6 +31,8 @@ import type {
 
 export const trans: TranslationBundle = nullTranslator.load('jupyterlab_vram');
 
+export const language: ILanguage = { trans, locale: 'en' };
+
 /** The kernel of the drawings' plan. */
 export const KERNEL = 'embeddings';
 
@@ -45,7 +48,7 @@ export class FakeModel implements IVramModel {
   watches = 0;
   requests: RunRequest[] = [];
   plans: (() => Promise<Plan>)[] = [];
-  onRun: (request: RunRequest) => Promise<Report> = () =>
+  onRun: (request: RunRequest, kernelId: string) => Promise<Report> = () =>
     Promise.reject(new Error('no run expected'));
   onEnd: (pid: number) => Promise<Ended> = () =>
     Promise.reject(new Error('no end expected'));
@@ -57,7 +60,10 @@ export class FakeModel implements IVramModel {
   }
   run(kernelId: string, request: RunRequest): Promise<Report> {
     this.requests.push(request);
-    return this.onRun(request);
+    return this.onRun(request, kernelId);
+  }
+  announce(report: Report): void {
+    this.reported.emit(report);
   }
   end(pid: number): Promise<Ended> {
     return this.onEnd(pid);

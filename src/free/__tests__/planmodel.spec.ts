@@ -1,6 +1,7 @@
 import { gib } from '../../__tests__/mockup';
 import { busyChoices } from '../busymodel';
 import {
+  addAmounts,
   amountOf,
   amountText,
   buttonText,
@@ -16,7 +17,8 @@ import {
   whyOff,
   worstLoss
 } from '../planmodel';
-import { plan, remedy, trans } from './fakes';
+import { remedyCost } from '../words';
+import { language, plan, remedy, trans } from './fakes';
 
 const NBSP = '\u00a0';
 
@@ -88,6 +90,20 @@ describe('sums', () => {
     expect(amountOf(remedies, gib(11.2))).toEqual(amount);
   });
 
+  it('adds up amounts that are bounds themselves', () => {
+    const one = (is: 'exact' | 'at-least' | 'at-most' | 'about') => ({
+      bytes: 1,
+      is
+    });
+    expect(addAmounts([one('exact'), one('exact')])).toEqual({
+      bytes: 2,
+      is: 'exact'
+    });
+    expect(addAmounts([one('exact'), one('at-least')]).is).toBe('at-least');
+    expect(addAmounts([one('at-most'), one('at-least')]).is).toBe('about');
+    expect(addAmounts([one('about'), one('exact')]).is).toBe('about');
+  });
+
   it('never promises more than is held', () => {
     expect(amountOf([exact], gib(1)).bytes).toBe(gib(1));
   });
@@ -104,9 +120,26 @@ describe('sums', () => {
 });
 
 describe('words', () => {
+  it('writes figures as JupyterLab’s language does', () => {
+    const amount = { bytes: gib(3.8), is: 'at-most' } as const;
+    expect(amountText({ trans, locale: 'de' }, amount)).toBe(
+      `up to 3,8${NBSP}GiB`
+    );
+  });
+
+  it('prefers words that can be translated, where the step says the same', () => {
+    const loses = 'The server’s sentence.';
+    expect(remedyCost(trans, remedy('restart', 1, { loses }))).toBe(
+      'You lose every variable.'
+    );
+    expect(remedyCost(trans, remedy('unpin-outputs', 1, { loses }))).toBe(
+      loses
+    );
+  });
+
   it('writes bounds as bounds and unknown as a dash', () => {
     const text = (is: Parameters<typeof amountText>[1]['is']) =>
-      amountText(trans, { bytes: is === 'unknown' ? null : gib(3.8), is });
+      amountText(language, { bytes: is === 'unknown' ? null : gib(3.8), is });
     expect(text('exact')).toBe(`3.8${NBSP}GiB`);
     expect(text('at-most')).toBe(`up to 3.8${NBSP}GiB`);
     expect(text('at-least')).toBe(`at least 3.8${NBSP}GiB`);
@@ -117,11 +150,11 @@ describe('words', () => {
   it('names the result on the button', () => {
     const restart = remedy('restart', 11.2);
     const amount = amountOf([restart], null);
-    expect(buttonText(trans, [restart], amount)).toBe(
+    expect(buttonText(language, [restart], amount)).toBe(
       `Restart and free 11.2${NBSP}GiB`
     );
     const collect = remedy('collect', null);
-    expect(buttonText(trans, [collect], amountOf([collect], null))).toBe(
+    expect(buttonText(language, [collect], amountOf([collect], null))).toBe(
       'Free memory'
     );
   });
@@ -129,7 +162,7 @@ describe('words', () => {
   it('says what is expected, or what is lost', () => {
     const [release, unpin, restart] = plan().remedies;
     const note = (...remedies: (typeof release)[]) =>
-      footnote(trans, remedies, amountOf(remedies, gib(11.2)), gib(11.2));
+      footnote(language, remedies, amountOf(remedies, gib(11.2)), gib(11.2));
     expect(note(release)).toBe(
       `Expected: 3.8${NBSP}GiB of 11.2${NBSP}GiB, nothing lost`
     );

@@ -306,6 +306,65 @@ describe('the kernel list', () => {
     expect(focused()).toBe('llm-eval');
   });
 
+  it('selects rows by key and by click, and frees them together', async () => {
+    await open(mockup.panel());
+    const row = (name: string) => screen.one(`[role=row][data-kernel=${name}]`);
+    const selected = () =>
+      screen
+        .all('[aria-selected=true]')
+        .map(({ dataset }) => dataset.kernel)
+        .sort();
+    expect(screen.all('[aria-multiselectable=true]')).toHaveLength(1);
+    expect(screen.all('.jp-Vram-Selection')).toHaveLength(0);
+    row('embeddings').focus();
+    await screen.press(' ');
+    await act(async () => {
+      for (const [name, key] of [
+        ['llm-eval', 'ctrlKey'],
+        ['sandbox', 'metaKey'],
+        ['train-resnet', 'shiftKey']
+      ]) {
+        row(name).dispatchEvent(
+          new MouseEvent('click', { bubbles: true, [key]: true })
+        );
+      }
+    });
+    await screen.settle();
+    expect(selected()).toEqual(['embeddings', 'llm-eval', 'sandbox']);
+    expect(row('llm-eval').getAttribute('aria-expanded')).toBe('false');
+    expect(text(screen.one('.jp-Vram-Selection'))).toBe(
+      '3 selected · 17.1 GiBFree 3…Clear'
+    );
+    await screen.click(screen.button('Free 3…'));
+    expect(screen.ran).toEqual([
+      [
+        CommandIDs.freeSeveral,
+        { kernelIds: ['embeddings', 'llm-eval', 'sandbox'] }
+      ]
+    ]);
+    row('sandbox').focus();
+    await screen.press(' ');
+    expect(selected()).toEqual(['embeddings', 'llm-eval']);
+    await screen.click(screen.button('Clear'));
+    expect(selected()).toEqual([]);
+  });
+
+  it('counts no kernel that a filter hides or that has ended', async () => {
+    await open(mockup.panel());
+    for (const name of ['embeddings', 'sandbox']) {
+      screen.one(`[role=row][data-kernel=${name}]`).focus();
+      await screen.press(' ');
+    }
+    const reading = mockup.panel();
+    await screen.receive({
+      ...reading,
+      kernels: reading.kernels.filter(({ id }) => id !== 'sandbox')
+    });
+    expect(text(screen.one('.jp-Vram-Selection'))).toContain(
+      '1 selected · 11.2 GiB'
+    );
+  });
+
   it('expands, reaches every button of the row, and comes back', async () => {
     await open(mockup.panel());
     screen.one('[role=row][data-kernel=embeddings]').focus();

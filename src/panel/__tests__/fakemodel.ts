@@ -107,6 +107,10 @@ export class FakeModel implements IVramModel {
     return Promise.reject(new Error('The panel runs nothing.'));
   }
 
+  announce(report: Report): void {
+    this.reported.emit(report);
+  }
+
   end(): Promise<Ended> {
     return Promise.reject(new Error('The panel ends nothing.'));
   }

@@ -15,7 +15,8 @@ import {
 } from '../../gpus';
 import { pickHint } from '../hint';
 import { kernelNames } from '../../names';
-import { leftovers, others, sum } from '../processes';
+import { sumOfAll, sumOfKnown } from '../../sums';
+import { leftovers, others } from '../processes';
 import { kernelRows, trackBusy } from '../rows';
 import type { IKernelRows } from '../rows';
 import { barSentence, gpuSegments } from '../segments';
@@ -360,9 +361,12 @@ describe('processes', () => {
   });
 
   it('sums only what is known', () => {
-    expect(sum([])).toBe(0);
-    expect(sum([null, 1])).toBe(1);
-    expect(sum([null, null])).toBeNull();
+    expect(sumOfKnown([])).toBe(0);
+    expect(sumOfKnown([null, 1])).toBe(1);
+    expect(sumOfKnown([null, null])).toBeNull();
+    expect(sumOfAll([])).toBe(0);
+    expect(sumOfAll([null, 1])).toBeNull();
+    expect(sumOfAll([1, 2])).toBe(3);
   });
 });
 
@@ -397,16 +401,16 @@ describe('the wide table', () => {
   });
 
   it('sums to 511.2 GiB, and 7 of 30 rows on GPU 7 to 49.1', () => {
-    expect(shown(sum(holding.map(({ bytes }) => bytes)))).toBe(511.2);
+    expect(shown(sumOfKnown(holding.map(({ bytes }) => bytes)))).toBe(511.2);
     const rows = filterRows(holding, { ...INITIAL_VIEW, gpu: 'GPU-7' });
     expect(rows).toHaveLength(7);
-    expect(shown(sum(rows.map(({ bytes }) => bytes)))).toBe(49.1);
+    expect(shown(sumOfKnown(rows.map(({ bytes }) => bytes)))).toBe(49.1);
   });
 
   it('finds the long-idle ones: 7 of 30, 141.8 GiB', () => {
     const rows = filterRows(holding, { ...INITIAL_VIEW, longIdleOnly: true });
     expect(rows).toHaveLength(7);
-    expect(shown(sum(rows.map(({ bytes }) => bytes)))).toBe(141.8);
+    expect(shown(sumOfKnown(rows.map(({ bytes }) => bytes)))).toBe(141.8);
   });
 
   it('finds by any part of the name', () => {

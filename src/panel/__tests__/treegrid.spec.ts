@@ -39,6 +39,11 @@ describe('gridMove', () => {
     expect(move('End')).toEqual({ kind: 'focus', row: 3 });
   });
 
+  it('selects with Space, which is the button’s on a button', () => {
+    expect(move(' ')).toEqual({ kind: 'select' });
+    expect(move(' ', { inside: true })).toBeNull();
+  });
+
   it('goes forward: expand, then the first action, then the next', () => {
     expect(move('ArrowRight')).toEqual({ kind: 'toggle' });
     expect(move('ArrowRight', { expanded: true })).toEqual({
