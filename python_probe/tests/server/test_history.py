@@ -119,6 +119,17 @@ def test_filters_and_steps():
     assert record.get(START, start=START + 1e6).gpus["GPU-1"].used == []
 
 
+def test_a_clock_that_was_far_ahead_does_not_stop_the_record():
+    record = HistoryRecord()
+    record.add(snapshot(START + 365 * 86400), 1.0)
+    for second in range(3):
+        record.add(snapshot(START + second, used=second), 1.0)
+    for step in STEPS:
+        used = record.get(START + 2, span=step * SLOTS).gpus["GPU-1"].used
+        assert used[-1] == 2
+        assert used.count(None) >= SLOTS - 3
+
+
 def test_a_clock_set_back_loses_nothing():
     record = HistoryRecord()
     record.add(snapshot(START, used=5), 1.0)
