@@ -41,9 +41,9 @@ class Ring:
     def put(self, at: float, value: float, held: float) -> None:
         """Record ``value`` at time ``at``; it also stands for the ``held`` seconds before."""
         slot = int(at // self.step)
-        if self._last - SLOTS < slot < self._last:
-            return  # The clock was set back a little; the slots that exist stay as they are.
         if slot < self._last:
+            if (self._last - slot) * self.step <= SPAN:
+                return  # The clock was set back; the slots that exist stay as they are.
             # It was far ahead; what was recorded then would hide all that comes now.
             self._values = array("d", [math.nan]) * SLOTS
             self._last = -1
