@@ -7,6 +7,9 @@ import { usePanel } from './context';
 import { gpuLabel } from '../gpus';
 import type { IHint } from './hint';
 
+/** Stands for the name while the sentence is put together; no file can have it in its name. */
+const NAME = '\0';
+
 /** The hint, in a sentence with a way out. Esc dismisses it. */
 export function HintLine(props: {
   hint: IHint;
@@ -18,6 +21,15 @@ export function HintLine(props: {
   const { hint, snapshot, name, disabled, onDismiss } = props;
   const { trans, locale, execute } = usePanel();
   const gpu = snapshot.gpus.find(({ uuid }) => uuid === hint.gpu)!;
+  const [before, after] = trans
+    .__(
+      '%1 holds %2 of %3 and has been idle for %4.',
+      NAME,
+      formatBytes(hint.bytes, { locale }),
+      gpuLabel(trans, gpu, snapshot),
+      formatAge(trans, hint.idle)
+    )
+    .split(NAME);
   return (
     <div
       className="jp-Vram-Hint"
@@ -31,13 +43,9 @@ export function HintLine(props: {
     >
       <longIdleIcon.react tag="span" className="jp-Vram-Icon" />
       <span className="jp-Vram-Hint-text">
-        {trans.__(
-          '%1 holds %2 of %3 and has been idle for %4.',
-          name,
-          formatBytes(hint.bytes, { locale }),
-          gpuLabel(trans, gpu, snapshot),
-          formatAge(trans, hint.idle)
-        )}
+        {before}
+        <b>{name}</b>
+        {after}
       </span>
       <button
         className="jp-Vram-Button"

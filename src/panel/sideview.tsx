@@ -9,6 +9,7 @@ import { GpuRows } from './gpurows';
 import { gpuLabel } from '../gpus';
 import { sumOfKnown } from '../sums';
 import { pickHint, DISMISSED_FOR } from './hint';
+import { showHelp } from './help';
 import { HintLine } from './hintline';
 import { KernelGrid } from './kernelgrid';
 import { leftovers, others } from './processes';
@@ -238,7 +239,7 @@ export function SideView(
 }
 
 function NoKernels(): JSX.Element {
-  const { trans } = usePanel();
+  const { trans, report } = usePanel();
   return (
     <div className="jp-Vram-Empty">
       <notebookIcon.react tag="span" className="jp-Vram-Icon" />
@@ -248,6 +249,14 @@ function NoKernels(): JSX.Element {
           'Run a cell that uses the GPU; its notebook appears here with its size.'
         )}
       </p>
+      <div className="jp-Vram-Empty-buttons">
+        <button
+          className="jp-Vram-Link"
+          onClick={() => report(showHelp(trans))}
+        >
+          {trans.__('What this panel can do')}
+        </button>
+      </div>
     </div>
   );
 }

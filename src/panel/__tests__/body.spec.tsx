@@ -153,6 +153,7 @@ describe('the panel', () => {
     expect(text(screen.one('.jp-Vram-Hint-text'))).toBe(
       'embeddings.ipynb holds 11.2 GiB of GPU 0 and has been idle for 2 h.'
     );
+    expect(text(screen.one('.jp-Vram-Hint-text b'))).toBe('embeddings.ipynb');
   });
 
   it('holds its watch only while it is on screen', async () => {
