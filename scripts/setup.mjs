@@ -75,10 +75,17 @@ export async function setup() {
   }
   if (stamps.python !== wanted.python) {
     await step(
+      'Server part',
+      python,
+      [...pip, '--no-build-isolation', '--no-deps', '-e', '.'],
+      { env: { SKIP_JUPYTER_BUILDER: '1' } }
+    );
+    // By the name of what is installed now. Some of these are built here, by tools of their own.
+    await step(
       'Python packages (1 to 3 min)',
       python,
-      [...pip, '--no-build-isolation', '-e', '.[dev,test,bench]'],
-      { advice: NETWORK, env: { SKIP_JUPYTER_BUILDER: '1' } }
+      [...pip, 'jupyterlab-vram[dev,test,bench]'],
+      { advice: NETWORK }
     );
     // Links the built browser part into the environment, so that a new build needs no install.
     await step('Link into JupyterLab', join(bin, 'jupyter-builder'), [
