@@ -74,10 +74,11 @@ async def test_figures_come_while_a_cell_sleeps_and_it_stays_busy(
     assert (await notebook.reply(cell))["status"] == "ok"
 
 
+@GENERATIONS
 async def test_code_that_holds_pythons_lock_makes_it_silent(
-    start: Any, channel: KernelChannel
+    start: Any, channel: KernelChannel, kind: str
 ) -> None:
-    notebook = await start()
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     cell = await notebook.started("import ctypes; ctypes.PyDLL(None).sleep(4)")
     await asyncio.sleep(0.3)
@@ -118,10 +119,11 @@ async def test_a_kernel_that_is_shut_down_is_gone(
     assert isinstance(await channel.remedy(notebook.kernel_id, "collect"), Gone)
 
 
+@GENERATIONS
 async def test_a_restart_needs_a_new_install(
-    start: Any, channel: KernelChannel, kernels: Any
+    start: Any, channel: KernelChannel, kernels: Any, kind: str
 ) -> None:
-    notebook = await start()
+    notebook = await start(kind)
     first = await channel.install(notebook.kernel_id)
     await kernels.restart_kernel(notebook.kernel_id)
     figures = await channel.figures(notebook.kernel_id)
@@ -133,10 +135,11 @@ async def test_a_restart_needs_a_new_install(
     assert first.pid != second.pid
 
 
+@GENERATIONS
 async def test_it_survives_a_reset_and_a_second_server(
-    start: Any, channel: KernelChannel, kernels: Any
+    start: Any, channel: KernelChannel, kernels: Any, kind: str
 ) -> None:
-    notebook = await start()
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     await notebook.run("%reset -f")
     handlers = "sorted(get_ipython().kernel.shell_handlers)"
@@ -166,10 +169,11 @@ async def test_another_versions_agent_is_replaced(
     assert isinstance(await channel.figures(notebook.kernel_id), Figures)
 
 
+@GENERATIONS
 async def test_names_that_the_notebook_rebound_do_not_matter(
-    start: Any, channel: KernelChannel
+    start: Any, channel: KernelChannel, kind: str
 ) -> None:
-    notebook = await start()
+    notebook = await start(kind)
     await notebook.run("exec = compile = json = os = time = get_ipython = open = None")
     assert isinstance(await channel.install(notebook.kernel_id), Installed)
     assert isinstance(await channel.figures(notebook.kernel_id), Figures)

@@ -19,8 +19,11 @@ from jupyterlab_vram.simulated.ledger import Ledger
 MIB = 1 << 20
 
 
-async def test_a_remedy_that_came_too_late_does_nothing(start: Any, channel: KernelChannel) -> None:
-    notebook = await start()
+@GENERATIONS
+async def test_a_remedy_that_came_too_late_does_nothing(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     await notebook.run(
         "import gc, time, weakref\n"
@@ -41,8 +44,9 @@ async def test_a_remedy_that_came_too_late_does_nothing(start: Any, channel: Ker
     assert await notebook.evaluate("alive() is not None") is False
 
 
-async def test_a_slow_remedy_is_waited_for(start: Any, channel: KernelChannel) -> None:
-    notebook = await start()
+@GENERATIONS
+async def test_a_slow_remedy_is_waited_for(start: Any, channel: KernelChannel, kind: str) -> None:
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     await notebook.run(
         "import time\n"
@@ -59,8 +63,9 @@ async def test_a_slow_remedy_is_waited_for(start: Any, channel: KernelChannel) -
     assert isinstance(done, RemedyDone) and done.ok and done.seconds >= 3
 
 
-async def test_an_interrupted_remedy_says_so(start: Any, channel: KernelChannel) -> None:
-    notebook = await start()
+@GENERATIONS
+async def test_an_interrupted_remedy_says_so(start: Any, channel: KernelChannel, kind: str) -> None:
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     await notebook.run(
         "from jupyterlab_vram import simulated\n"
@@ -76,8 +81,11 @@ async def test_an_interrupted_remedy_says_so(start: Any, channel: KernelChannel)
     assert done.text is not None and "KeyboardInterrupt" in done.text
 
 
-async def test_a_kernel_that_dies_in_the_middle_is_gone(start: Any, channel: KernelChannel) -> None:
-    notebook = await start()
+@GENERATIONS
+async def test_a_kernel_that_dies_in_the_middle_is_gone(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    notebook = await start(kind)
     await channel.install(notebook.kernel_id)
     await notebook.run(
         "import os\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from .environment import CUDA, Environment, NoPython, Unavailable, lock_file
+from .environment import CUDA, Environment, NoPython, Unavailable
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(300)]
 
@@ -55,15 +54,6 @@ def test_replaces_those_that_nobody_uses(requirements):
     with trial(requirements).in_use() as last:
         others = [path for path in last.parents[2].iterdir() if path.is_dir()]
         assert others == [last.parents[1]]
-
-
-def test_is_not_replaced_while_it_is_used(requirements):
-    with (
-        trial(requirements).in_use() as python,
-        lock_file(python.parents[1]).open("w") as lock,
-        pytest.raises(BlockingIOError),
-    ):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_says_why_it_cannot_be_made(requirements):
