@@ -12,6 +12,7 @@ test.use({ autoGoto: false });
 
 /** Figures and words that stay whole at any width. */
 const WHOLE = [
+  '.jp-Vram-Fresh',
   '.jp-Vram-Gpu-memory > b',
   '.jp-Vram-Gpu-memory > .jp-Vram-number',
   '.jp-Vram-GpuRow > .jp-Vram-number',
@@ -125,6 +126,12 @@ async function expectWhole(
       expect(await cut(side)).toEqual([]);
     });
   }
+  await test.step('a server that does not answer', async () => {
+    readings.silence();
+    await expect(side).toContainText(/stopped \d+\ss ago/);
+    await shoot(side, `${test.info().title} stale`);
+    expect(await cut(side)).toEqual([]);
+  });
 }
 
 /** Texts that don't fit into their boxes or the panel, and what scrolls sideways. */
