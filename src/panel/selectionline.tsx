@@ -27,7 +27,7 @@ export function SelectionLine(props: {
       role="group"
       aria-label={trans.__('Selected kernels')}
     >
-      <span className="jp-Vram-ellipsis">
+      <span className="jp-Vram-number">
         {trans._n('%1 selected · %2', '%1 selected · %2', rows.length, size)}
       </span>
       <button
