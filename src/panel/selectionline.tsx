@@ -30,20 +30,22 @@ export function SelectionLine(props: {
       <span className="jp-Vram-number">
         {trans._n('%1 selected · %2', '%1 selected · %2', rows.length, size)}
       </span>
-      <button
-        className="jp-Vram-Button jp-Vram-end"
-        disabled={disabled}
-        onClick={() =>
-          execute(CommandIDs.freeSeveral, {
-            kernelIds: rows.map(({ id }) => id)
-          })
-        }
-      >
-        {trans.__('Free %1…', rows.length)}
-      </button>
-      <button className="jp-Vram-Button" onClick={onClear}>
-        {trans.__('Clear')}
-      </button>
+      <span className="jp-Vram-Selection-actions">
+        <button
+          className="jp-Vram-Button"
+          disabled={disabled}
+          onClick={() =>
+            execute(CommandIDs.freeSeveral, {
+              kernelIds: rows.map(({ id }) => id)
+            })
+          }
+        >
+          {trans.__('Free %1…', rows.length)}
+        </button>
+        <button className="jp-Vram-Button" onClick={onClear}>
+          {trans.__('Clear')}
+        </button>
+      </span>
     </div>
   );
 }
