@@ -257,6 +257,25 @@ describe('the panel', () => {
   });
 });
 
+describe('without a kernel on the GPU', () => {
+  it('tells a new user what the panel can do', async () => {
+    await open(mockup.idle());
+    await screen.click(screen.button('What this panel can do'));
+    const dialog = document.querySelector('.jp-Dialog')!;
+    expect(dialog.querySelectorAll('li')).toHaveLength(5);
+    expect([...dialog.querySelectorAll('kbd')].map(text)).toEqual([
+      '↑ ↓',
+      '→ ←',
+      'F',
+      'Space',
+      'Shift F10'
+    ]);
+    dialog.querySelector<HTMLElement>('.jp-Dialog-button')!.click();
+    await screen.settle();
+    expect(document.querySelector('.jp-Dialog')).toBeNull();
+  });
+});
+
 describe('the live region', () => {
   it('says states and results, never figures of every second', async () => {
     await open(mockup.panel());
