@@ -14,12 +14,17 @@ const ITEMS: ReadonlyArray<string | null> = [
   CommandIDs.copyDetails
 ];
 
+/** Whether there is anything to choose: false where the plugin with the commands is disabled. */
+export function hasKernelMenu(commands: CommandRegistry): boolean {
+  return ITEMS.some(item => item !== null && commands.hasCommand(item));
+}
+
 /**
  * The menu of one kernel, the same wherever the kernel is shown.
  *
  * #### Notes
  * Commands get `{kernelId, menu: true}`: their labels leave out the kernel's name then. A command
- * whose plugin is disabled is left out. Once closed, it disposes itself, and who had the focus gets
+ * whose plugin is disabled is left out; without any, nothing opens. Once closed, it disposes itself, and who had the focus gets
  * it back unless the choice took it.
  */
 export function openKernelMenu(
@@ -27,7 +32,10 @@ export function openKernelMenu(
   kernelId: string,
   x: number,
   y: number
-): Menu {
+): Menu | null {
+  if (!hasKernelMenu(commands)) {
+    return null;
+  }
   const menu = new Menu({ commands });
   menu.addClass('jp-Vram-KernelMenu');
   for (const command of ITEMS) {
@@ -59,7 +67,7 @@ export function openKernelMenuAt(
   commands: CommandRegistry,
   kernelId: string,
   anchor: HTMLElement
-): Menu {
+): Menu | null {
   const { left, bottom } = anchor.getBoundingClientRect();
   return openKernelMenu(commands, kernelId, left, bottom);
 }

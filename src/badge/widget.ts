@@ -8,6 +8,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { unknownIcon, warnIcon } from '../icons';
 import { createKernelKey, hueClass } from '../kernelkey';
+import { executeIfThere } from '../execute';
 import { openKernelMenuAt } from '../kernelmenu';
 import type { IVramModel } from '../tokens';
 import { CommandIDs } from '../tokens';
@@ -100,10 +101,10 @@ export class VramBadge extends Widget {
     const kernelId = this._kernelId;
     switch (this._state?.action) {
       case 'open':
-        void commands.execute(CommandIDs.open, { kernelId });
+        executeIfThere(commands, CommandIDs.open, { kernelId });
         break;
       case 'free':
-        void commands.execute(CommandIDs.free, { kernelId });
+        executeIfThere(commands, CommandIDs.free, { kernelId });
         break;
       case 'help':
         void showDialog({

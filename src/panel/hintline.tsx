@@ -3,6 +3,7 @@ import { formatAge, formatBytes } from '../format';
 import { longIdleIcon } from '../icons';
 import type { Snapshot } from '../service/wire';
 import { CommandIDs } from '../tokens';
+import { CommandButton } from './commandbutton';
 import { usePanel } from './context';
 import { gpuLabel } from '../gpus';
 import type { IHint } from './hint';
@@ -19,7 +20,7 @@ export function HintLine(props: {
   onDismiss: () => void;
 }): JSX.Element {
   const { hint, snapshot, name, disabled, onDismiss } = props;
-  const { trans, locale, execute } = usePanel();
+  const { trans, locale } = usePanel();
   const gpu = snapshot.gpus.find(({ uuid }) => uuid === hint.gpu)!;
   const [before, after] = trans
     .__(
@@ -47,14 +48,14 @@ export function HintLine(props: {
         <b>{name}</b>
         {after}
       </span>
-      <button
-        className="jp-Vram-Button"
+      <CommandButton
+        command={CommandIDs.free}
+        args={{ kernelId: hint.kernelId }}
         disabled={disabled}
-        aria-label={trans.__('Free memory of %1…', name)}
-        onClick={() => execute(CommandIDs.free, { kernelId: hint.kernelId })}
+        label={trans.__('Free memory of %1…', name)}
       >
         {trans.__('Free…')}
-      </button>
+      </CommandButton>
       <button
         className="jp-Vram-IconButton"
         aria-label={trans.__('Hide this hint for an hour')}

@@ -145,7 +145,7 @@ export function KernelGrid(props: IKernelGridProps): JSX.Element {
         row.focus();
         break;
       case 'plan':
-        if (!disabled) {
+        if (!disabled && commands.hasCommand(CommandIDs.free)) {
           execute(CommandIDs.free, { kernelId: id });
         }
         break;

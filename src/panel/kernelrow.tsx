@@ -3,8 +3,9 @@ import React from 'react';
 import { formatBytes } from '../format';
 import { longIdleIcon, parkedIcon } from '../icons';
 import { KernelKey } from '../kernelkey';
-import { openKernelMenu, openKernelMenuAt } from '../kernelmenu';
+import { hasKernelMenu, openKernelMenu, openKernelMenuAt } from '../kernelmenu';
 import { CommandIDs } from '../tokens';
+import { CommandButton } from './commandbutton';
 import { usePanel } from './context';
 import type { IKernelRow, RowState } from './rows';
 import { Sparkline } from './sparkline';
@@ -72,27 +73,29 @@ function PlainRow(props: IKernelRowProps): JSX.Element {
     <div role="gridcell" className="jp-Vram-Row-end">
       {!compact && <Sparkline path={props.spark} kernelKey={key} />}
       <span className="jp-Vram-Row-actions">
-        <button
-          className="jp-Vram-Button"
-          tabIndex={-1}
+        <CommandButton
+          command={CommandIDs.free}
+          args={{ kernelId: row.id }}
           disabled={disabled}
-          onClick={() => execute(CommandIDs.free, { kernelId: row.id })}
+          tabIndex={-1}
         >
           {trans.__('Free…')}
-        </button>
-        <button
-          className="jp-Vram-IconButton"
-          tabIndex={-1}
-          disabled={disabled}
-          aria-haspopup="menu"
-          aria-label={trans.__('More for %1', row.name)}
-          title={trans.__('More')}
-          onClick={event =>
-            openKernelMenuAt(commands, row.id, event.currentTarget)
-          }
-        >
-          <ellipsesIcon.react tag="span" className="jp-Vram-Icon" />
-        </button>
+        </CommandButton>
+        {hasKernelMenu(commands) && (
+          <button
+            className="jp-Vram-IconButton"
+            tabIndex={-1}
+            disabled={disabled}
+            aria-haspopup="menu"
+            aria-label={trans.__('More for %1', row.name)}
+            title={trans.__('More')}
+            onClick={event =>
+              openKernelMenuAt(commands, row.id, event.currentTarget)
+            }
+          >
+            <ellipsesIcon.react tag="span" className="jp-Vram-Icon" />
+          </button>
+        )}
       </span>
     </div>
   );

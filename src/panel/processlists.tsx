@@ -2,6 +2,7 @@ import React from 'react';
 import { formatBytes } from '../format';
 import type { Snapshot } from '../service/wire';
 import { CommandIDs } from '../tokens';
+import { CommandButton } from './commandbutton';
 import { usePanel } from './context';
 import { gpuList } from '../gpus';
 import type { ILeftover, IOther } from './processes';
@@ -13,7 +14,7 @@ export function LeftoverList(props: {
   disabled: boolean;
 }): JSX.Element {
   const { lines, snapshot, disabled } = props;
-  const { trans, locale, execute } = usePanel();
+  const { trans, locale } = usePanel();
   return (
     <ul className="jp-Vram-List">
       {lines.map(({ key, name, title, bytes, uuids, evidence, processes }) => {
@@ -41,10 +42,11 @@ export function LeftoverList(props: {
               )}
             </span>
             <span className="jp-Vram-Row-end">
-              <button
-                className="jp-Vram-Button"
+              <CommandButton
+                command={CommandIDs.end}
+                args={{ processes: safe }}
                 disabled={disabled || safe.length === 0}
-                aria-label={trans.__('End processes of %1…', name)}
+                label={trans.__('End processes of %1…', name)}
                 title={
                   safe.length === 0
                     ? trans.__(
@@ -52,10 +54,9 @@ export function LeftoverList(props: {
                       )
                     : undefined
                 }
-                onClick={() => execute(CommandIDs.end, { processes: safe })}
               >
                 {trans.__('End…')}
-              </button>
+              </CommandButton>
             </span>
           </li>
         );

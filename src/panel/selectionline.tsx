@@ -2,6 +2,7 @@ import React from 'react';
 import { formatBytes } from '../format';
 import { sumOfKnown } from '../sums';
 import { CommandIDs } from '../tokens';
+import { CommandButton } from './commandbutton';
 import { usePanel } from './context';
 import type { IKernelRow } from './rows';
 
@@ -13,7 +14,7 @@ export function SelectionLine(props: {
   onClear: () => void;
 }): JSX.Element | null {
   const { rows, disabled, onClear } = props;
-  const { trans, locale, execute } = usePanel();
+  const { trans, locale } = usePanel();
   if (rows.length === 0) {
     return null;
   }
@@ -31,17 +32,13 @@ export function SelectionLine(props: {
         {trans._n('%1 selected · %2', '%1 selected · %2', rows.length, size)}
       </span>
       <span className="jp-Vram-Selection-actions">
-        <button
-          className="jp-Vram-Button"
+        <CommandButton
+          command={CommandIDs.freeSeveral}
+          args={{ kernelIds: rows.map(({ id }) => id) }}
           disabled={disabled}
-          onClick={() =>
-            execute(CommandIDs.freeSeveral, {
-              kernelIds: rows.map(({ id }) => id)
-            })
-          }
         >
           {trans.__('Free %1…', rows.length)}
-        </button>
+        </CommandButton>
         <button className="jp-Vram-Button" onClick={onClear}>
           {trans.__('Clear')}
         </button>

@@ -2,8 +2,9 @@ import { ellipsesIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
 import { KernelKey } from '../kernelkey';
-import { openKernelMenuAt } from '../kernelmenu';
+import { hasKernelMenu, openKernelMenuAt } from '../kernelmenu';
 import { CommandIDs } from '../tokens';
+import { CommandButton } from './commandbutton';
 import { usePanel } from './context';
 import { GpuRows } from './gpurows';
 import { filterRows } from './filters';
@@ -183,25 +184,27 @@ function Line(props: {
         />
       </td>
       <td className="jp-Vram-Table-actions">
-        <button
-          className="jp-Vram-Button"
+        <CommandButton
+          command={CommandIDs.free}
+          args={{ kernelId: row.id }}
           disabled={disabled}
-          aria-label={trans.__('Free memory of %1…', row.name)}
-          onClick={() => execute(CommandIDs.free, { kernelId: row.id })}
+          label={trans.__('Free memory of %1…', row.name)}
         >
           {trans.__('Free…')}
-        </button>
-        <button
-          className="jp-Vram-IconButton"
-          disabled={disabled}
-          aria-haspopup="menu"
-          aria-label={trans.__('More for %1', row.name)}
-          onClick={event =>
-            openKernelMenuAt(commands, row.id, event.currentTarget)
-          }
-        >
-          <ellipsesIcon.react tag="span" className="jp-Vram-Icon" />
-        </button>
+        </CommandButton>
+        {hasKernelMenu(commands) && (
+          <button
+            className="jp-Vram-IconButton"
+            disabled={disabled}
+            aria-haspopup="menu"
+            aria-label={trans.__('More for %1', row.name)}
+            onClick={event =>
+              openKernelMenuAt(commands, row.id, event.currentTarget)
+            }
+          >
+            <ellipsesIcon.react tag="span" className="jp-Vram-Icon" />
+          </button>
+        )}
       </td>
     </tr>
   );

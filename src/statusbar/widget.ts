@@ -10,6 +10,7 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { unpluggedIcon, warnIcon } from '../icons';
 import type { IVramModel } from '../tokens';
+import { executeIfThere } from '../execute';
 import { CommandIDs } from '../tokens';
 import type { IStatusPart, IStatusState } from './state';
 import { statusState } from './state';
@@ -48,7 +49,7 @@ export class VramStatus extends Widget {
 
   handleEvent(event: Event): void {
     if (event.type === 'click') {
-      void this.options.commands.execute(CommandIDs.open);
+      executeIfThere(this.options.commands, CommandIDs.open);
     }
   }
 
