@@ -6,11 +6,11 @@
  *   npm run test:frameworks -- pytest -k cache   one part; more arguments go to it
  *   npm run test:frameworks -- playwright
  */
-import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { findChromium } from './browser.mjs';
 import { bin, python, root } from './environment.mjs';
 import { Stop, exitWith, passThrough } from './run.mjs';
+import { setup } from './setup.mjs';
 
 const tests = join(root, 'python_probe', 'tests');
 const parts = {
@@ -30,17 +30,13 @@ try {
       'The frameworks are tested on the simulated driver, which runs on Linux only.'
     );
   }
-  if (!existsSync(python)) {
-    throw new Stop(
-      'Run "npm run setup" first: the environment .venv is missing.'
-    );
-  }
   const [named, ...more] = process.argv.slice(2);
   if (named !== undefined && !(named in parts)) {
     throw new Stop(
       `No part is called ${named}. There are: ${Object.keys(parts).join(', ')}`
     );
   }
+  await setup();
   const env = {
     CHROMIUM: await findChromium(),
     PYTHONPATH: [tests, process.env.PYTHONPATH].filter(Boolean).join(delimiter)
