@@ -53,6 +53,7 @@ for (const off of [...Object.keys(PARTS), 'free', 'service']) {
     await page.getByRole('tab', { name: 'GPU memory' }).click();
     const mine = row(page.locator('#jp-vram-panel'), 'mine.ipynb');
     await expect(mine).toContainText(/3\.[0-9]\s*GiB/);
+    await mine.hover();
     await expect(mine.getByRole('button', { name: 'Free…' })).toHaveCount(
       off === 'free' ? 0 : 1
     );
