@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from .. import wire
 from ..probe.reading import Reading
@@ -28,12 +29,19 @@ class Describer:
         self._attributor = Attributor(
             opens_gpu, servers=[os.getpid()], root=registry.kernel_manager.root_dir
         )
+        # The default pool would take each of its threads in turn, and the heap of each would keep
+        # a few MiB. It also may be full of other extensions' work.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vram-processes")
 
     async def snapshot(self, reading: Reading) -> wire.Snapshot:
         """Looks into /proc in a thread, so that the event loop never waits for it."""
         kernels = await self._registry.list()
-        holders = await asyncio.to_thread(
-            self._attributor.holders, reading.processes, kernels, self._registry.ended()
+        holders = await asyncio.get_running_loop().run_in_executor(
+            self._thread,
+            self._attributor.holders,
+            reading.processes,
+            kernels,
+            self._registry.ended(),
         )
         return build_snapshot(
             reading,
