@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
@@ -13,19 +16,27 @@ STEP = 0.001
 
 
 class Delays(APIHandler):
-    """``GET bench/delays?seconds=``: how late the event loop was, looking every millisecond."""
+    """``GET bench/delays?seconds=``: how late the event loop was, looking every millisecond.
+
+    Without the time that its thread was ready to run and other programs had the CPU.
+    """
 
     @authenticated
     async def get(self) -> None:
         end = time.perf_counter() + float(self.get_query_argument("seconds"))
         delays = []
-        now = time.perf_counter()
+        now, denied = time.perf_counter(), cpu_denied()
         while now < end:
-            due = now + STEP
+            due, denied_before = now + STEP, denied
             await asyncio.sleep(STEP)
-            now = time.perf_counter()
-            delays.append(now - due)
+            now, denied = time.perf_counter(), cpu_denied()
+            delays.append(max(now - due - (denied - denied_before), 0.0))
         self.finish({"delays": delays})
+
+
+def cpu_denied() -> float:
+    """Seconds that this thread has waited for a CPU. Time in calls that block is not among them."""
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 class Samples(APIHandler):
@@ -42,12 +53,22 @@ class Samples(APIHandler):
         self.finish({"state": sample.snapshot.state, "bytes": len(sample.body)})
 
 
+class Blocks(APIHandler):
+    """``GET bench/blocks``: how many blocks of memory Python's objects take."""
+
+    @authenticated
+    def get(self) -> None:
+        gc.collect()
+        self.finish({"blocks": sys.getallocatedblocks()})
+
+
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "bench.extension"}]
 
 
 def _load_jupyter_server_extension(serverapp: Any) -> None:
-    base = serverapp.base_url
+    base = f"{serverapp.base_url}bench/"
     serverapp.web_app.add_handlers(
-        ".*$", [(f"{base}bench/delays", Delays), (f"{base}bench/samples", Samples)]
+        ".*$",
+        [(f"{base}delays", Delays), (f"{base}samples", Samples), (f"{base}blocks", Blocks)],
     )

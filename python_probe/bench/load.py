@@ -10,14 +10,14 @@ from statistics import median
 from jupyterlab_vram.simulated.ledger import Ledger
 
 from .clients import browsers
-from .machine import GPUS, eight_gpus
+from .machine import eight_gpus
 from .row import Row, milliseconds
 from .server import JupyterServer, jupyter_server
 
 MANY = 30
 SECONDS = 5
 """For which driver calls are counted, at the interval that users have."""
-ROUNDS = 8
+ROUNDS = 6
 READINGS = 30
 """A round, for CPU."""
 PAUSE = 0.02
@@ -44,8 +44,7 @@ def measure() -> list[Row]:
             calls(place, count) for place, count in ((one, 1), (many, 1), (one, MANY))
         )
         few, thirty, crowd = cpu((one, 1), (many, 1), (one, MANY))
-        for number, kernel in enumerate(many.kernels[1:], start=1):
-            many.server.take_memory(kernel, number % GPUS)
+        many.server.hold(many.ledger, many.kernels[1:], first_gpu=1)
         full_calls = calls(many, 1)
         again, full = cpu((one, 1), (many, 1))
     kernels = f"1 to {MANY} kernels"
@@ -68,7 +67,7 @@ def opened(stack: ExitStack, kernels: int) -> Place:
     ledger, environment = stack.enter_context(eight_gpus())
     server = stack.enter_context(jupyter_server(environment))
     place = Place(server, ledger, server.start_kernels(kernels))
-    server.take_memory(place.kernels[0], 0)
+    server.hold(ledger, place.kernels[:1])
     return place
 
 
@@ -83,25 +82,32 @@ def calls(place: Place, count: int) -> float:
 
 
 def cpu(*contenders: tuple[Place, int]) -> list[float]:
-    """Seconds of CPU that a reading costs each place while so many browsers look, taken in turns.
+    """Seconds of CPU, of all threads, that a reading costs each place while so many browsers look.
 
-    From the read that a client waits for to the last byte sent, all threads.
+    Taken in turns. What the same server uses meanwhile for its kernels, though nobody looks, is
+    taken off; it differs from second to second, hence medians before the difference.
     """
     time.sleep(SETTLE)
-    rounds = [[cpu_of_a_reading(*contender) for contender in contenders] for _ in range(ROUNDS)]
-    return [median(taken) for taken in zip(*rounds, strict=True)]
+    rounds = [[window(*contender) for contender in contenders] for _ in range(ROUNDS)]
+    found = []
+    for windows in zip(*rounds, strict=True):
+        own, total = (median(seconds) for seconds in zip(*windows, strict=True))
+        found.append(total - own)
+    return found
 
 
-def cpu_of_a_reading(place: Place, count: int) -> float:
+def window(place: Place, count: int) -> tuple[float, float]:
+    """CPU during the time of one reading: without any, and with it."""
     server = place.server
+    # Before, not after: with the last browser gone, the server soon looks which kernels use a GPU.
     used, began = server.cpu(), time.monotonic()
-    time.sleep(READINGS * PAUSE)
+    time.sleep(2 * READINGS * PAUSE)
     alone = (server.cpu() - used) / (time.monotonic() - began)
     with browsers(server, count):
         used, began = server.cpu(), time.monotonic()
         server.ask(f"bench/samples?count={READINGS}&pause={PAUSE}")
-        seconds = time.monotonic() - began
-        return (server.cpu() - used - alone * seconds) / READINGS
+        total, seconds = server.cpu() - used, time.monotonic() - began
+    return alone * seconds / READINGS, total / READINGS
 
 
 def calls_row(what: str, before: float, after: float) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,15 +41,28 @@ def read_here(ledger: Ledger) -> None:
 
 
 @contextmanager
-def thirty_processes(ledger: Ledger) -> Iterator[None]:
-    """Real processes that sleep, and that the driver lists, spread over all GPUs."""
-    sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(PROCESSES)]
+def thirty_processes(ledger: Ledger, environment: dict[str, str]) -> Iterator[None]:
+    """Real processes with the driver's library loaded, that the driver lists, spread over all GPUs.
+
+    What they hold is arranged: the simulated driver would look into /proc for what they took
+    themselves, at each call, which no real driver does.
+    """
+    code = "import ctypes; ctypes.CDLL('libcuda.so.1'); print(flush=True); input()"
+    holders = [
+        subprocess.Popen(
+            [sys.executable, "-IS", "-c", code],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(PROCESSES)
+    ]
     try:
-        for number, sleeper in enumerate(sleepers):
-            ledger.add_process(sleeper.pid, number % GPUS, "2 GiB", name="sleep")
+        for number, holder in enumerate(holders):
+            assert holder.stdout is not None and holder.stdout.readline() == b"\n"
+            ledger.add_process(holder.pid, number % GPUS, "2 GiB", name="python")
         yield
     finally:
-        for sleeper in sleepers:
-            sleeper.kill()
-        for sleeper in sleepers:
-            sleeper.wait()
+        for holder in holders:
+            holder.kill()
+            holder.communicate()

@@ -9,6 +9,7 @@ from statistics import median
 from jupyterlab_vram import wire
 from jupyterlab_vram.kernels.attribution import Attributor
 from jupyterlab_vram.probe.nvml import NvmlProbe
+from jupyterlab_vram.probe.open_devices import opens_gpu
 from jupyterlab_vram.simulated.ledger import Ledger
 
 from .machine import GPUS, PROCESSES, eight_gpus, read_here, thirty_processes
@@ -24,13 +25,15 @@ CACHED = 1.05
 
 
 def measure() -> list[Row]:
-    with eight_gpus() as (ledger, environment), thirty_processes(ledger):
+    with eight_gpus() as (ledger, environment), thirty_processes(ledger, environment):
         read_here(ledger)
         probe, plain = NvmlProbe(), plain_reader()
         check_same_calls(ledger, probe, plain)
         with peer("nvitop", environment) as nvitop, peer("gpustat", environment) as gpustat:
             named = names_too(probe)
-            for seen in (len(named()), nvitop.processes, gpustat.processes):
+            names = [holder.name for holder in named()]
+            assert None not in names
+            for seen in (len(names), nvitop.processes, gpustat.processes):
                 assert seen == PROCESSES
             contenders: list[Callable[[], float]] = [
                 lambda: seconds(probe.read),
@@ -61,8 +64,7 @@ def seconds(read: Callable[[], object]) -> float:
 
 def names_too(probe: NvmlProbe) -> Callable[[], Sequence[wire.Holder]]:
     """A reading with what nvitop and gpustat tell as well: the names behind the numbers."""
-    # The sleepers have no device file open; by that alone they would be taken for others.
-    attributor = Attributor(lambda _pid: None)
+    attributor = Attributor(opens_gpu)
     return lambda: attributor.holders(probe.read().processes, ())
 
 

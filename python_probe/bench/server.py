@@ -1,4 +1,4 @@
-"""A real Jupyter server as a child process, with kernels that hold memory through the driver."""
+"""A real Jupyter server as a child process, with real kernels."""
 
 from __future__ import annotations
 
@@ -13,25 +13,18 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.blocking import BlockingKernelClient
+from jupyterlab_vram.simulated.ledger import Ledger
+
+from .machine import GPUS
 
 START_LIMIT = 90.0
-
-TAKE = """
-import ctypes
-cuda = ctypes.CDLL("libcuda.so.1")
-context, pointer = ctypes.c_void_p(), ctypes.c_uint64()
-assert cuda.cuInit(0) == 0
-assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), {gpu}) == 0
-assert cuda.cuCtxSetCurrent(context) == 0
-assert cuda.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(1 << 30)) == 0
-"""
 
 
 class JupyterServer:
@@ -91,9 +84,16 @@ class JupyterServer:
         if content["status"] != "ok":
             raise RuntimeError("\n".join(content.get("traceback", [content["status"]])))
 
-    def take_memory(self, kernel_id: str, gpu: int) -> None:
-        """Let a kernel hold 1 GiB, through the driver as a framework does."""
-        self.run(kernel_id, TAKE.format(gpu=gpu))
+    def hold(self, ledger: Ledger, kernels: Sequence[str], first_gpu: int = 0) -> None:
+        """Let each of these kernels hold memory, on one GPU after the other.
+
+        They have the driver's library loaded; what they hold is arranged, see `machine`.
+        """
+        known = {kernel["id"]: kernel for kernel in self.ask("jupyterlab-vram/snapshot")["kernels"]}
+        for gpu, kernel_id in enumerate(kernels, start=first_gpu):
+            self.run(kernel_id, "import ctypes; ctypes.CDLL('libcuda.so.1')")
+            (pid,) = known[kernel_id]["pids"]
+            ledger.add_process(pid, gpu % GPUS, "1 GiB", name="python")
 
     def wait_until_up(self) -> None:
         deadline = time.monotonic() + START_LIMIT

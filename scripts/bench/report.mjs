@@ -33,14 +33,14 @@ not of a GPU or of NVIDIA's driver. Servers, kernels, WebSockets and the browser
 ${tableSource(rows)}
 
 - Peers run in the same minute and in turns with ours; figures are medians over the turns.
-- _The same calls_: the very list of driver calls that our reading makes, bare; that both make
-  the same is checked before. nvitop's and gpustat's readings tell more than ours about processes
-  (gpustat's takes a tenth of a second by itself to see their CPU use) and ask other calls.
-- Server CPU: of all threads of a Jupyter server that reads 8 GPUs 4 times a second, without what
-  the same server uses while nobody looks. What it costs to name a GPU's holders follows their
-  number, so the bound is for kernels that come without using a GPU.
-- The event loop's delay is that of a coroutine in the server that sleeps for a millisecond again
-  and again.
+- _The same calls_: the very list of driver calls that our reading makes, bare; that both make the
+  same is checked before. nvitop's and gpustat's readings ask more of the driver and tell more of
+  the processes; gpustat's waits 0.1 s for each GPU to see their CPU use.
+- Server CPU: all threads of a Jupyter server that reads 8 GPUs, every 20 ms so that Jupyter's own
+  work for its kernels stays a small part; that part is taken off. What it costs to name a GPU's
+  holders follows their number, so the bound is for kernels that come without using a GPU.
+- Event loop: what a coroutine in the server waits that wants to go on at any moment, without the
+  time that other programs had the CPU.
 
 Measured on ${availableParallelism()} cores, ${type()}, ${await versions()}.
 `);
