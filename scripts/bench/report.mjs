@@ -51,7 +51,7 @@ function tableSource(rows) {
     measure,
     ours,
     against,
-    ratio === null ? '' : `${ratio.toFixed(2)}×`,
+    ratio === null ? '' : ratio < 0.01 ? '< 0.01×' : `${ratio.toFixed(2)}×`,
     holds === null ? '' : holds ? 'holds' : '**broken**'
   ]);
   return [
