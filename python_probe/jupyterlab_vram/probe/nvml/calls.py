@@ -5,6 +5,7 @@ Each takes a device's handle and raises ``NVMLError``.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -34,14 +35,18 @@ REFUSED = (*UNSUPPORTED, nv.NVML_ERROR_NO_PERMISSION, nv.NVML_ERROR_NO_DATA)
 """Answers that are no fault of the GPU."""
 
 
+# gpustat, where another extension imports it, puts a function without versions in its place.
+_memory_info = inspect.unwrap(nv.nvmlDeviceGetMemoryInfo)
+
+
 def memory(handle: Any) -> wire.Memory:
     """``used`` is without the driver's reserve, except on drivers before 510, which don't tell."""
     try:
-        info = nv.nvmlDeviceGetMemoryInfo(handle, nv.nvmlMemory_v2)
+        info = _memory_info(handle, nv.nvmlMemory_v2)
     except nv.NVMLError as error:
         if error.value not in UNSUPPORTED:
             raise
-        info = nv.nvmlDeviceGetMemoryInfo(handle)
+        info = _memory_info(handle)
         return wire.Memory(total=info.total, used=info.used, free=info.free)
     return wire.Memory(total=info.total, used=info.used, free=info.free, reserved=info.reserved)
 
