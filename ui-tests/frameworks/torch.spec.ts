@@ -1,7 +1,6 @@
 /** The main job with two kernels that run the CUDA build of torch, on the simulated driver in C. */
 import { type IJupyterLabPageFixture, expect, test } from '@jupyterlab/galata';
 import type { Locator } from '@playwright/test';
-import * as path from 'node:path';
 import {
   badge,
   openNotebook,
@@ -10,6 +9,7 @@ import {
   prompt,
   row,
   runCell,
+  screenshot,
   shutDownAll
 } from '../tests/lab';
 
@@ -132,10 +132,4 @@ async function used(page: IJupyterLabPageFixture): Promise<number> {
   const snapshot = await answer.json();
   expect(snapshot.source).toBe('nvml');
   return snapshot.gpus[0].memory.used;
-}
-
-/** Screenshots for the guide are kept where VRAM_SCREENSHOTS says. */
-function screenshot(name: string): string {
-  const folder = process.env.VRAM_SCREENSHOTS ?? test.info().outputDir;
-  return path.join(folder, `${name}.png`);
 }

@@ -1,6 +1,7 @@
 /** What the UI tests share: notebooks with real kernels, and the panel by its roles. */
-import { type IJupyterLabPageFixture, expect } from '@jupyterlab/galata';
+import { type IJupyterLabPageFixture, expect, test } from '@jupyterlab/galata';
 import type { Locator } from '@playwright/test';
+import * as path from 'node:path';
 
 /** A notebook's first cells; each is run by itself. */
 export type Cells = string[];
@@ -149,4 +150,10 @@ export async function kernelOf(
     (session: { path: string }) => session.path === path
   );
   return own.kernel.id;
+}
+
+/** Where a test's picture goes; those of the README and the guide are kept in VRAM_SCREENSHOTS. */
+export function screenshot(name: string): string {
+  const folder = process.env.VRAM_SCREENSHOTS ?? test.info().outputDir;
+  return path.join(folder, `${name}.png`);
 }

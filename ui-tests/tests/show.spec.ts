@@ -1,6 +1,5 @@
 /** The main job, from an out-of-memory error to a running cell, in a real JupyterLab. */
 import { expect, test } from '@jupyterlab/galata';
-import * as path from 'node:path';
 import {
   badge,
   openNotebook,
@@ -9,6 +8,7 @@ import {
   prompt,
   row,
   runCell,
+  screenshot,
   shutDownAll,
   simulated
 } from './lab';
@@ -114,9 +114,3 @@ test('a renamed notebook keeps its badge, and the panel its new name', async ({
   await expect(row(panel, 'before.ipynb')).toHaveCount(0);
   await expect(badge(page)).toContainText(/18\.[0-9]/);
 });
-
-/** Screenshots for the README and the guide are kept where VRAM_SCREENSHOTS says. */
-function screenshot(name: string): string {
-  const folder = process.env.VRAM_SCREENSHOTS ?? test.info().outputDir;
-  return path.join(folder, `${name}.png`);
-}
