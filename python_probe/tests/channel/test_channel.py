@@ -26,6 +26,9 @@ from jupyterlab_vram.kernels.channel import KernelChannel
 
 HAS_HANDLER = "'vram_request' in get_ipython().kernel.control_handlers"
 
+# The pause lets the kernel say that it is busy, which in ipykernel 6 another thread does.
+HOLDS_THE_LOCK = "import ctypes, time; time.sleep(0.5); ctypes.PyDLL(None).sleep(4)"
+
 
 @GENERATIONS
 async def test_nobody_can_tell_that_we_were_there(
@@ -80,8 +83,8 @@ async def test_code_that_holds_pythons_lock_makes_it_silent(
 ) -> None:
     notebook = await start(kind)
     await channel.install(notebook.kernel_id)
-    cell = await notebook.started("import ctypes; ctypes.PyDLL(None).sleep(4)")
-    await asyncio.sleep(0.3)
+    cell = await notebook.started(HOLDS_THE_LOCK)
+    await asyncio.sleep(1)
 
     began = time.monotonic()
     assert isinstance(await channel.figures(notebook.kernel_id), Silent)
@@ -219,7 +222,7 @@ async def test_sockets_are_closed_again(start: Any, channel: KernelChannel) -> N
 async def test_closing_waits_for_no_kernel(start: Any, channel: KernelChannel) -> None:
     notebook = await start()
     await channel.install(notebook.kernel_id)
-    cell = await notebook.started("import ctypes; ctypes.PyDLL(None).sleep(4)")
+    cell = await notebook.started(HOLDS_THE_LOCK)
     waiting = asyncio.ensure_future(channel.figures(notebook.kernel_id))
     await asyncio.sleep(0.3)
     began = time.monotonic()
