@@ -247,12 +247,21 @@ class HolderInKernel(Struct, kw_only=True):
     """Something inside a kernel that keeps GPU memory in use."""
 
     label: str
+    """The shortest name that a person would use."""
     where: str
+    """One of variable, output, exception, module, closure, frame, thread, generator, framework,
+    unknown."""
     kind: str
     bytes: Bytes | None = None
+    """Each storage counts once, in one row."""
+    gpu: str | None = None
     shape: list[int] | None = None
     dtype: str | None = None
     count: int = 1
+    name: str | None = None
+    """The notebook's variable that may be deleted for it, else None."""
+    gain: Bytes | None = None
+    """What deleting ``name`` alone returns; less than ``bytes`` where others refer to it too."""
 
 
 class Remains(Struct, kw_only=True):
@@ -272,6 +281,40 @@ class Remedy(Struct, kw_only=True):
     """Ticked when the plan opens: only what loses nothing."""
 
 
+class Survivor(Struct, kw_only=True):
+    """A process that the kernel started, which holds memory, perhaps after the kernel has ended."""
+
+    pid: int
+    started_at: float | None = None
+    name: str | None = None
+    gpu: str | None = None
+    bytes: Bytes | None = None
+
+
+class ScanExtent(Struct, kw_only=True):
+    """How far the kernel's objects were looked at."""
+
+    objects: int
+    complete: bool
+    """False if it stopped at the first ``objects``, so that the list may lack something."""
+    found: Bytes | None = None
+    """GPU memory that the objects found account for."""
+
+
+class ParkPlan(Struct, kw_only=True):
+    """What parking would move to host RAM."""
+
+    bytes: Bytes
+    count: int
+    stays: list[HolderInKernel] = field(default_factory=list)
+    stays_bytes: Bytes | None = None
+    host_free: Bytes | None = None
+    host_left: Share | None = None
+    """Share of the host's RAM that would still be free afterwards."""
+    differs: Share | None = None
+    """By how much what was found differs from what the framework says is in use."""
+
+
 class Plan(Struct, kw_only=True, tag_field="type", tag="plan"):
     version: str
     schema: int = SCHEMA
@@ -283,6 +326,17 @@ class Plan(Struct, kw_only=True, tag_field="type", tag="plan"):
     gpus: dict[str, Bytes | None] = field(default_factory=dict)
     frameworks: dict[str, FrameworkUse] = field(default_factory=dict)
     holders_in_kernel: list[HolderInKernel] = field(default_factory=list)
+    """Largest first; empty if the kernel was not looked into."""
+    scan: ScanExtent | None = None
+    park: ParkPlan | None = None
+    """None if it was not looked at; whether it is offered stands in ``remedies``."""
+    children: list[Survivor] = field(default_factory=list)
+    """Processes that the kernel started and that hold memory: what ``end-children`` may end."""
+    variables: int | None = None
+    models: int | None = None
+    """How many the notebook has, and would lose by a restart."""
+    pools: list[str] = field(default_factory=list)
+    """Frameworks in use that keep their memory until the process ends."""
     remedies: list[Remedy] = field(default_factory=list)
     remains: Remains = field(default_factory=Remains)
     """What would stay if every default step is run, and why."""
@@ -293,8 +347,13 @@ class Plan(Struct, kw_only=True, tag_field="type", tag="plan"):
 class RunStep(Struct, kw_only=True, forbid_unknown_fields=True):
     id: RemedyId
     names: list[Annotated[str, Meta(max_length=1000)]] | None = None
+    """``delete``: the variables."""
+    all: bool | None = None
+    """``unpin-outputs``: every entry, not only those that hold GPU memory."""
     pids: list[Annotated[int, Meta(gt=0)]] | None = None
+    """``end-children``: which."""
     place: Annotated[str, Meta(max_length=200)] | None = None
+    """``restart``: a GPU's uuid, or ``cpu``."""
     budget: Annotated[int, Meta(gt=0)] | None = None
 
 
@@ -315,16 +374,6 @@ class Step(Struct, kw_only=True):
     text: str | None = None
 
 
-class Survivor(Struct, kw_only=True):
-    """A process of the old kernel that still holds memory after a restart or shutdown."""
-
-    pid: int
-    started_at: float | None = None
-    name: str | None = None
-    gpu: str | None = None
-    bytes: Bytes | None = None
-
-
 class Report(Struct, kw_only=True, tag_field="type", tag="report"):
     version: str
     schema: int = SCHEMA
@@ -332,6 +381,8 @@ class Report(Struct, kw_only=True, tag_field="type", tag="report"):
     run_id: str
     """The same in every progress message and in the answer of one run."""
     finished: bool = True
+    waiting: bool = False
+    """It waits for the kernel to be idle; it can be cancelled."""
     at: float
     steps: list[Step] = field(default_factory=list)
     freed: Bytes | None = None

@@ -189,6 +189,12 @@ export interface Plan {
     [k: string]: FrameworkUse;
   };
   holders_in_kernel: HolderInKernel[];
+  scan: ScanExtent | null;
+  park: ParkPlan | null;
+  children: Survivor[];
+  variables: number | null;
+  models: number | null;
+  pools: string[];
   remedies: Remedy[];
   remains: Remains;
   text: string | null;
@@ -201,9 +207,42 @@ export interface HolderInKernel {
   where: string;
   kind: string;
   bytes: number | null;
+  gpu: string | null;
   shape: number[] | null;
   dtype: string | null;
   count: number;
+  name: string | null;
+  gain: number | null;
+}
+/**
+ * How far the kernel's objects were looked at.
+ */
+export interface ScanExtent {
+  objects: number;
+  complete: boolean;
+  found: number | null;
+}
+/**
+ * What parking would move to host RAM.
+ */
+export interface ParkPlan {
+  bytes: number;
+  count: number;
+  stays: HolderInKernel[];
+  stays_bytes: number | null;
+  host_free: number | null;
+  host_left: number | null;
+  differs: number | null;
+}
+/**
+ * A process that the kernel started, which holds memory, perhaps after the kernel has ended.
+ */
+export interface Survivor {
+  pid: number;
+  started_at: number | null;
+  name: string | null;
+  gpu: string | null;
+  bytes: number | null;
 }
 export interface Remedy {
   id:
@@ -413,6 +452,7 @@ export interface RunStep {
     | 'unpin-exceptions'
     | 'unpin-outputs';
   names?: string[] | null;
+  all?: boolean | null;
   pids?: number[] | null;
   place?: string | null;
   budget?: number | null;
@@ -424,6 +464,7 @@ export interface Report {
   kernel_id: string;
   run_id: string;
   finished: boolean;
+  waiting: boolean;
   at: number;
   steps: Step[];
   freed: number | null;
@@ -452,16 +493,6 @@ export interface Step {
   after: number | null;
   seconds: number | null;
   text: string | null;
-}
-/**
- * A process of the old kernel that still holds memory after a restart or shutdown.
- */
-export interface Survivor {
-  pid: number;
-  started_at: number | null;
-  name: string | null;
-  gpu: string | null;
-  bytes: number | null;
 }
 export interface EndRequest {
   pid: number;

@@ -2,29 +2,37 @@
 
 Every other file here is data for the server: it runs in the user's kernel, which may be an older
 Python (3.8 and later) in an environment without this package, so it uses the standard library
-only and touches a framework only if ``sys.modules`` already has it. A new framework is one more
-file in ``FRAMEWORKS``; the words that it has to offer are described in ``handlers.py``.
+only and touches a framework only if ``sys.modules`` already has it. ``handlers.py`` says what a
+file may be asked for; a new framework is one more file, named in ``FRAMEWORKS``.
 """
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
+import json
+import zlib
 from importlib import resources
 
 MESSAGE_TYPE = "vram_request"
 REPLY_TYPE = "vram_reply"
 
-FRAMEWORKS: tuple[str, ...] = ("torch_cuda", "simulated_gpu")
-"""The adapters, one file each, in the order in which they are asked."""
+FRAMEWORKS: dict[str, str] = {
+    "torch_cuda": "torch",
+    "simulated_gpu": "jupyterlab_vram.simulated",
+}
+"""The adapters, one file each, in the order in which they are asked, each with the module that
+is in ``sys.modules`` if the framework is used."""
 
 
 @functools.cache
-def _sources() -> dict[str, str]:
-    folder = resources.files(__name__)
+def sources() -> dict[str, str]:
+    """File name without ``.py`` to its text, of all that a kernel may need."""
     return {
-        name: folder.joinpath(f"{name}.py").read_text(encoding="utf-8")
-        for name in (*FRAMEWORKS, "handlers")
+        file.name[:-3]: file.read_text(encoding="utf-8")
+        for file in sorted(resources.files(__name__).iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".py") and file.name not in ("__init__.py", "bootstrap.py")
     }
 
 
@@ -32,7 +40,7 @@ def _sources() -> dict[str, str]:
 def version() -> str:
     """Changes whenever the text does, so that a kernel with another one gets a new one."""
     digest = hashlib.sha256()
-    for name, source in _sources().items():
+    for name, source in sources().items():
         digest.update(f"{name}\0{source}\0".encode())
     return digest.hexdigest()[:16]
 
@@ -41,10 +49,12 @@ def version() -> str:
 def text() -> str:
     """The whole agent as one Python program; run, it leaves ``bootstrap.install`` and ``AGENT``.
 
-    ``install(*AGENT, start_before)`` puts the handlers into the kernel.
+    ``install(*AGENT, start_before)`` puts the handlers into the kernel. The sources are packed,
+    which makes the message a quarter; a kernel compiles each when it first needs it.
     """
     bootstrap = resources.files(__name__).joinpath("bootstrap.py").read_text(encoding="utf-8")
-    agent = (_sources(), list(FRAMEWORKS), version(), MESSAGE_TYPE, REPLY_TYPE)
+    packed = base64.b85encode(zlib.compress(json.dumps(sources()).encode(), 9)).decode()
+    agent = (packed, list(FRAMEWORKS.items()), version(), MESSAGE_TYPE, REPLY_TYPE)
     return f"{bootstrap}\n\nAGENT = {agent!r}\n"
 
 

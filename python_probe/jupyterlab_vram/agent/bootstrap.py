@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import time
 import types
+import zlib
 from typing import Any
 
 
+class Modules(dict):  # type: ignore[type-arg]  # Python 3.8 has no dict[str, …]
+    """The agent's files as modules, each compiled when it is first asked for.
+
+    In nobody's ``sys.modules``: resetting or reloading doesn't reach them, and an import of the
+    user's can't meet them.
+    """
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+
+    def __missing__(self, name: str) -> Any:
+        module = types.ModuleType("jupyterlab_vram_agent_" + name)
+        code = compile(self.sources[name], f"<jupyterlab-vram agent: {name}>", "exec")
+        exec(code, module.__dict__)  # noqa: S102
+        self[name] = module
+        return module
+
+
 def install(
-    sources: dict[str, str],
-    frameworks: list[str],
+    packed: str,
+    frameworks: list[tuple[str, str]],
     version: str,
     message_type: str,
     reply_type: str,
@@ -26,18 +46,8 @@ def install(
         if time.time() > start_before:
             raise TimeoutError("the kernel was busy until the request had run out of time")
         kernel = _kernel()
-        modules = {}
-        for name, source in sources.items():
-            # In nobody's sys.modules: resetting or reloading doesn't reach them, and an import
-            # of the user's can't meet them.
-            module = types.ModuleType("jupyterlab_vram_agent_" + name)
-            exec(  # noqa: S102
-                compile(source, f"<jupyterlab-vram agent: {name}>", "exec"), module.__dict__
-            )
-            modules[name] = module
-        agent = modules["handlers"].Agent(
-            kernel, [modules[name] for name in frameworks], version, reply_type
-        )
+        modules = Modules(json.loads(zlib.decompress(base64.b85decode(packed))))
+        agent = modules["handlers"].Agent(kernel, modules, frameworks, version, reply_type)
         kernel.control_handlers[message_type] = agent.on_control
         kernel.shell_handlers[message_type] = agent.on_shell
         answer: dict[str, Any] = {"version": version, "pid": os.getpid()}

@@ -1,22 +1,26 @@
 """Answers ``vram_request`` inside the kernel. Runs there, see ``__init__.py``.
 
-A request's content is ``{"op": str, "start_before": seconds since the epoch, optional}``. The
-reply's content always has ``version``, ``op`` and ``ok``, and ``text`` (a sentence or None). Then:
+A request's content is ``{"op": str, "start_before": seconds since the epoch, optional}`` and the
+operation's own arguments. The reply's content always has ``version``, ``op``, ``ok`` and ``text``
+(a sentence or None), ``seconds`` if the operation ran, and ``late`` if it came too late to. The
+rest is the operation's own, see ``OPERATIONS``; ``kernels/answers.py`` has the types.
 
-- ``figures`` (control channel, so also while a cell runs): ``pid``, ``hostname``, ``seconds``,
-  ``running`` (the message id of the remedy under way, or None), ``frameworks``, ``problems``
-  (framework to sentence, for one that could not be asked).
-- ``collect`` and ``release-cache`` (shell channel, so on the main thread and never during a
-  cell): ``before``, ``after`` (both as ``frameworks``), ``seconds``, ``late`` (not run because
-  it came too late).
+Operations on the control channel also run while a cell does, so they only read, in at most 50 ms.
+Those on the shell channel run on the main thread and never during a cell.
 
-``frameworks`` is ``{name: {"devices": [{"index", "uuid", "live", "cached", "releasable", "context",
-"peak"}]}}``, bytes as integers, None where the framework can't tell. ``releasable`` is the part of
-``cached`` that the driver gets back on release: whole segments only.
+A framework's file (an adapter) has:
 
-A framework's module has: ``NAME``, ``loaded()`` (the framework if this process already uses the
-GPU through it, else None), ``devices(framework)`` (the list above; must not touch the GPU) and
-``release(framework)`` (gives cached blocks back to the driver).
+- ``NAME``, and ``loaded()``: the framework if this process already uses a GPU through it, else
+  None. It must not touch the GPU.
+- ``devices(framework)``: ``[{"index", "uuid", "live", "cached", "releasable", "context", "peak",
+  "limit"}]``, bytes as integers, None where the framework can't tell. ``releasable`` is the part of
+  ``cached`` that the driver gets back on release: whole segments only.
+- ``release(framework)``: gives cached blocks back to the driver.
+- where it can: ``is_array(framework, cls)``, ``storages(framework, obj)`` (``[(key, bytes, device
+  index)]``, each storage behind an array once), ``describe(framework, obj)`` (``{"kind", "shape",
+  "dtype"}``) and ``hidden(framework)`` (``[{"label", "kind", "bytes", "device"}]``, memory that no
+  Python object holds);
+- where there is one: ``clear_session(framework)``.
 """
 
 from __future__ import annotations
@@ -24,11 +28,32 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+OPERATIONS = {
+    "figures": ("handlers", "figures", "control"),
+    "collect": ("handlers", "collect", "shell"),
+    "release-cache": ("handlers", "release_cache", "shell"),
+    "clear-session": ("handlers", "clear_session", "shell"),
+    "scan": ("holders", "scan", "shell"),
+    "unpin-exceptions": ("unpin", "exceptions", "shell"),
+    "unpin-outputs": ("unpin", "outputs", "shell"),
+    "delete": ("variables", "delete", "shell"),
+    "park-check": ("park", "check", "shell"),
+    "park": ("park", "park", "shell"),
+    "restore": ("park", "restore", "shell"),
+}
+"""Operation to file, function and channel. The function gets the agent and the request."""
+
+READS = {"figures", "scan", "park-check"}
+"""Operations that change nothing. The others' replies have ``before`` and ``after``, figures as
+``frameworks`` of ``figures`` has them."""
+
+DROPS = {"clear-session", "unpin-exceptions", "unpin-outputs", "delete"}
+"""Operations after which the garbage is collected and the caches are released, so that the
+driver's figure shows what they gave back."""
 
 
 def sentence(error: BaseException) -> str:
@@ -37,33 +62,46 @@ def sentence(error: BaseException) -> str:
 
 
 class Agent:
-    def __init__(self, kernel: Any, frameworks: list[Any], version: str, reply_type: str) -> None:
+    """One a kernel.
+
+    Attributes: ``kernel`` (ipykernel's), ``shell`` (IPython's), ``running`` (message id of the
+    operation under way on the shell channel, or None), ``kept`` (what outlives a request).
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        modules: Any,
+        frameworks: list[tuple[str, str]],
+        version: str,
+        reply_type: str,
+    ) -> None:
         self.kernel = kernel
-        self.frameworks = frameworks
+        self.shell = kernel.shell
         self.version = version
-        self.reply_type = reply_type
         self.running: str | None = None
-        self.remedies = {"collect": self.collect, "release-cache": self.release_cache}
+        self.kept: dict[str, Any] = {}
+        self._modules = modules
+        self._frameworks = frameworks
+        self._reply_type = reply_type
+
+    def module(self, name: str) -> Any:
+        """Another of the agent's files."""
+        return self._modules[name]
 
     # --- the two doors -------------------------------------------------------------------
 
     def on_control(self, stream: Any, ident: Any, parent: Any) -> None:
-        self.reply(stream, ident, parent, {"figures": self.figures})
+        self._reply(stream, ident, parent, "control")
 
     def on_shell(self, stream: Any, ident: Any, parent: Any) -> None:
         self.running = parent["header"]["msg_id"]
         try:
-            self.reply(stream, ident, parent, self.remedies)
+            self._reply(stream, ident, parent, "shell")
         finally:
             self.running = None
 
-    def reply(
-        self,
-        stream: Any,
-        ident: Any,
-        parent: Any,
-        operations: dict[str, Callable[[], dict[str, Any]]],
-    ) -> None:
+    def _reply(self, stream: Any, ident: Any, parent: Any, door: str) -> None:
         request = parent["content"]
         op = str(request.get("op"))
         content: dict[str, Any] = {"op": op, "version": self.version, "ok": False, "text": None}
@@ -71,62 +109,100 @@ class Agent:
         if start_before is not None and time.time() > start_before:
             content["late"] = True
             content["text"] = "The kernel was busy until the request had run out of time."
-        elif op not in operations:
+        elif OPERATIONS.get(op, ("", "", ""))[2] != door:
             content["text"] = f"This agent doesn't know the operation {op[:50]!r} here."
         else:
             started = time.perf_counter()
             try:
                 content["ok"] = True
-                content.update(operations[op]())
+                content.update(self._run(op, request))
             except BaseException as error:  # noqa: BLE001 - an interrupt, or SystemExit from a finalizer
                 content["ok"] = False
                 content["text"] = sentence(error)
             content["seconds"] = time.perf_counter() - started
-        self.kernel.session.send(stream, self.reply_type, content, parent=parent, ident=ident)
+        self.kernel.session.send(stream, self._reply_type, content, parent=parent, ident=ident)
 
-    # --- operations ----------------------------------------------------------------------
-
-    def figures(self) -> dict[str, Any]:
-        frameworks, problems = self.measure()
-        return {
-            "pid": os.getpid(),
-            "hostname": socket.gethostname(),
-            "running": self.running,
-            "frameworks": frameworks,
-            "problems": problems,
-        }
-
-    def collect(self) -> dict[str, Any]:
+    def _run(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
+        file, function, _ = OPERATIONS[op]
+        operation = getattr(self.module(file), function)
+        if op in READS:
+            return dict(operation(self, request))
         before = self.measure()[0]
-        gc.collect()
-        return {"before": before, "after": self.measure()[0]}
+        result = operation(self, request)
+        if op in DROPS:
+            gc.collect()
+            # What the operation had to say is worth more than that a cache stayed.
+            release = release_cache(self, request)
+            if not release.get("ok", True):
+                result.setdefault("text", release["text"])
+        return {"before": before, **result, "after": self.measure()[0]}
 
-    def release_cache(self) -> dict[str, Any]:
-        before = self.measure()[0]
-        problems = []
-        for module in self.frameworks:
-            framework = module.loaded()
-            if framework is None:
-                continue
-            try:
-                module.release(framework)
-            except Exception as error:  # noqa: BLE001
-                problems.append(f"{module.NAME}: {sentence(error)}")
-        result: dict[str, Any] = {"before": before, "after": self.measure()[0]}
-        if problems:
-            result["ok"] = False
-            result["text"] = "; ".join(problems)
-        return result
+    # --- what the operations work with ------------------------------------------------------
+
+    def frameworks(self) -> list[tuple[Any, Any]]:
+        """Each framework that this process already uses a GPU by, after its adapter.
+
+        Raises what an adapter raises that can't tell.
+        """
+        found = []
+        for file, name in self._frameworks:
+            if sys.modules.get(name) is not None:
+                adapter = self.module(file)
+                framework = adapter.loaded()
+                if framework is not None:
+                    found.append((adapter, framework))
+        return found
 
     def measure(self) -> tuple[dict[str, Any], dict[str, str]]:
         """What each framework in use says of itself, and why where one can't say."""
         frameworks: dict[str, Any] = {}
         problems: dict[str, str] = {}
-        for module in self.frameworks:
+        for file, name in self._frameworks:
+            if sys.modules.get(name) is None:
+                continue
+            adapter = self.module(file)
             try:
-                framework = module.loaded()
+                framework = adapter.loaded()
                 if framework is not None:
-                    frameworks[module.NAME] = {"devices": module.devices(framework)}
+                    frameworks[adapter.NAME] = {"devices": adapter.devices(framework)}
             except Exception as error:  # noqa: BLE001
-                problems[module.NAME] = sentence(error)
+                problems[adapter.NAME] = sentence(error)
         return frameworks, problems
+
+
+def figures(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
+    """``pid``, ``hostname``, ``running``, ``frameworks``, ``problems``, ``parked`` (bytes)."""
+    frameworks, problems = agent.measure()
+    return {
+        "pid": os.getpid(),
+        "hostname": socket.gethostname(),
+        "running": agent.running,
+        "frameworks": frameworks,
+        "problems": problems,
+        "parked": agent.kept.get("parked_bytes"),
+    }
+
+
+def collect(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
+    gc.collect()
+    return {}
+
+
+def release_cache(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
+    return _each(agent, "release")
+
+
+def clear_session(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
+    return _each(agent, "clear_session")
+
+
+def _each(agent: Agent, function: str) -> dict[str, Any]:
+    """Call an adapter's function wherever there is one; a failure is told, and the rest done."""
+    problems = []
+    for adapter, framework in agent.frameworks():
+        if hasattr(adapter, function):
+            try:
+                getattr(adapter, function)(framework)
+            except Exception as error:  # noqa: BLE001
+                problems.append(f"{adapter.NAME}: {sentence(error)}")
+    return {"ok": False, "text": "; ".join(problems)} if problems else {}

@@ -6,8 +6,9 @@ Text and figures in them come from the kernel, so they are untrusted: escape bef
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .. import wire
 
@@ -24,6 +25,8 @@ class DeviceUse(Struct, kw_only=True, frozen=True):
     """The part of ``cached`` that a release gives back: whole segments only."""
     context: wire.Bytes | None = None
     peak: wire.Bytes | None = None
+    limit: wire.Bytes | None = None
+    """What the framework may take at most, where somebody set that."""
 
 
 class FrameworkFigures(Struct, kw_only=True, frozen=True):
@@ -61,6 +64,64 @@ class Figures(Struct, kw_only=True, frozen=True):
     frameworks: Frameworks
     problems: dict[str, str] = {}
     """Framework to a sentence, for one that could not be asked."""
+    parked: wire.Bytes | None = None
+    """GPU data that is in host RAM now."""
+
+
+class Row(Struct, kw_only=True, frozen=True):
+    """Something that keeps GPU memory in use, as ``wire.HolderInKernel`` has it."""
+
+    label: str
+    where: str
+    kind: str
+    bytes: wire.Bytes | None = None
+    framework: str | None = None
+    device: int | None = None
+    """As the framework counts."""
+    shape: list[int] | None = None
+    dtype: str | None = None
+    count: int = 1
+    name: str | None = None
+    gain: wire.Bytes | None = None
+
+
+class Gain(Struct, kw_only=True, frozen=True):
+    """What a remedy would return."""
+
+    bytes: wire.Bytes | None = None
+    is_: Literal["exact", "at-most", "unknown"] = field(name="is")
+
+
+class Scan(Struct, kw_only=True, frozen=True):
+    """Who holds the memory inside the kernel."""
+
+    ok: bool
+    text: str | None = None
+    seconds: float
+    rows: list[Row] = []
+    found: wire.Bytes | None = None
+    objects: int = 0
+    complete: bool = False
+    variables: int | None = None
+    models: int | None = None
+    gains: dict[str, Gain] = {}
+    """Remedy to what it returns."""
+
+
+class ParkCheck(Struct, kw_only=True, frozen=True):
+    """What parking would move, or the reasons against it."""
+
+    ok: bool
+    text: str | None = None
+    seconds: float
+    bytes: wire.Bytes | None = None
+    count: int = 0
+    refused: list[str] = []
+    stays: list[Row] = []
+    stays_bytes: wire.Bytes | None = None
+    host_free: wire.Bytes | None = None
+    host_left: float | None = None
+    differs: float | None = None
 
 
 class RemedyDone(Struct, kw_only=True, frozen=True):
@@ -72,6 +133,15 @@ class RemedyDone(Struct, kw_only=True, frozen=True):
     before: Frameworks = {}
     after: Frameworks = {}
     seconds: float
+    dropped: int | None = None
+    """``unpin-*``: how many exceptions' frames or outputs were let go."""
+    deleted: list[str] = []
+    missing: list[str] = []
+    """``delete``: names that were not there, or may not be deleted."""
+    moved: wire.Bytes | None = None
+    count: int | None = None
+    stays: list[Row] = []
+    """``park``, ``restore``: what was moved, how many tensors, and what could not be."""
 
 
 class Late(Struct, frozen=True):

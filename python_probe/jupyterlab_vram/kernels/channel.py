@@ -17,17 +17,38 @@ import zmq.asyncio
 
 from .. import agent
 from .activity import ActivityKept
-from .answers import Busy, Figures, Gone, Installed, Late, NoAgent, RemedyDone, Silent, Unanswered
+from .answers import (
+    Busy,
+    Figures,
+    Gone,
+    Installed,
+    Late,
+    NoAgent,
+    ParkCheck,
+    RemedyDone,
+    Scan,
+    Silent,
+    Unanswered,
+)
 from .conversation import LOOK, Conversation, pid_of
 
 FIGURES_LIMIT = 1.0
 """Seconds in which a kernel that isn't held up by C code has always answered on control."""
 START_LIMIT = 2.0
 """Seconds in which an idle kernel begins with what it is asked to do; a later one is busy."""
-REMEDY_LIMIT = 60.0
-"""Seconds that a remedy may take."""
+REMEDY_LIMIT = 600.0
+"""Seconds that a remedy may take: parking copies what may be a large card's whole memory."""
 
-Op = Literal["collect", "release-cache"]
+Op = Literal[
+    "collect",
+    "release-cache",
+    "park",
+    "restore",
+    "unpin-exceptions",
+    "unpin-outputs",
+    "delete",
+    "clear-session",
+]
 T = TypeVar("T")
 
 
@@ -95,8 +116,25 @@ class KernelChannel:
             self._installed[kernel_id] = pid
         return installed
 
-    async def remedy(self, kernel_id: str, op: Op) -> RemedyDone | Unanswered:
-        """Runs ``op`` on the kernel's main thread, if the agent is installed and no cell runs."""
+    async def remedy(self, kernel_id: str, op: Op, **arguments: Any) -> RemedyDone | Unanswered:
+        """Runs ``op`` on the kernel's main thread, if the agent is installed and no cell runs.
+
+        Args:
+            arguments: the operation's own, see the agent's ``handlers.py``.
+        """
+        return await self._on_main_thread(kernel_id, op, arguments, RemedyDone)
+
+    async def scan(self, kernel_id: str) -> Scan | Unanswered:
+        """Who holds the memory inside the kernel; as ``remedy``, and changes nothing."""
+        return await self._on_main_thread(kernel_id, "scan", {}, Scan)
+
+    async def park_check(self, kernel_id: str) -> ParkCheck | Unanswered:
+        """What parking would move; as ``remedy``, and changes nothing."""
+        return await self._on_main_thread(kernel_id, "park-check", {}, ParkCheck)
+
+    async def _on_main_thread(
+        self, kernel_id: str, op: str, arguments: dict[str, Any], kind: type[T]
+    ) -> T | Unanswered:
         kernel = self._kernel(kernel_id)
         if isinstance(kernel, (Gone, NoAgent)):
             return kernel
@@ -104,7 +142,7 @@ class KernelChannel:
             return NoAgent(text="This kernel has not been asked yet.", possible=True)
         if kernel.execution_state == "busy":
             return Busy()
-        content = {"op": op, "start_before": time.time() + START_LIMIT}
+        content = {**arguments, "op": op, "start_before": time.time() + START_LIMIT}
         with Conversation(kernel, self._context, "shell") as conversation:
             reply = await conversation.ask(agent.MESSAGE_TYPE, content, START_LIMIT + LOOK)
             if isinstance(reply, Silent):
@@ -120,7 +158,7 @@ class KernelChannel:
             return reply
         if isinstance(_understood(reply, Late), Late):
             return Busy()
-        return _understood(reply, RemedyDone)
+        return _understood(reply, kind)
 
     def _kernel(self, kernel_id: str) -> Any:
         """The kernel's own manager, or why there is nobody to talk to: a Gone or a NoAgent."""

@@ -223,6 +223,7 @@ async def test_closing_waits_for_no_kernel(start: Any, channel: KernelChannel) -
     notebook = await start()
     await channel.install(notebook.kernel_id)
     cell = await notebook.started(HOLDS_THE_LOCK)
+    await asyncio.sleep(1)
     waiting = asyncio.ensure_future(channel.figures(notebook.kernel_id))
     await asyncio.sleep(0.3)
     began = time.monotonic()
