@@ -272,6 +272,8 @@ class Remains(Struct, kw_only=True):
 class Remedy(Struct, kw_only=True):
     id: RemedyId
     gain: Bytes | None = None
+    """What the GPU gets back by it, beside what ``release-cache`` returns: each step that drops
+    something releases the caches, too."""
     gain_is: Literal["exact", "at-most", "unknown"] = "unknown"
     loses: str
     """What the user loses, in words; "Nothing is lost" where nothing is."""
@@ -370,6 +372,9 @@ class Step(Struct, kw_only=True):
     freed_by: Literal["driver", "framework"] | None = None
     before: Bytes | None = None
     after: Bytes | None = None
+    frameworks_before: dict[str, FrameworkUse] = field(default_factory=dict)
+    frameworks_after: dict[str, FrameworkUse] = field(default_factory=dict)
+    """By the frameworks' own account; empty for steps outside the kernel."""
     seconds: float | None = None
     text: str | None = None
 
@@ -444,6 +449,8 @@ class Config(Struct, kw_only=True, forbid_unknown_fields=True):
     """Seconds between two readings while somebody looks."""
     source: Literal["auto", "nvml", "nvidia-smi", "simulated"] = "auto"
     thresholds: Thresholds = field(default_factory=Thresholds)
+    park_ticked: bool = False
+    """Whether a plan opens with parking ticked, where everything can move."""
 
 
 class ConfigChanged(Struct, kw_only=True, tag_field="type", tag="config"):

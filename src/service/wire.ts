@@ -491,6 +491,12 @@ export interface Step {
   freed_by: ('driver' | 'framework') | null;
   before: number | null;
   after: number | null;
+  frameworks_before: {
+    [k: string]: FrameworkUse;
+  };
+  frameworks_after: {
+    [k: string]: FrameworkUse;
+  };
   seconds: number | null;
   text: string | null;
 }
@@ -532,6 +538,7 @@ export interface Config {
   interval: number;
   source: 'auto' | 'nvidia-smi' | 'nvml' | 'simulated';
   thresholds: Thresholds;
+  park_ticked: boolean;
 }
 export interface Thresholds {
   high: number;

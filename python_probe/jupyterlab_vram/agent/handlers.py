@@ -20,7 +20,8 @@ A framework's file (an adapter) has:
   index)]``, each storage behind an array once), ``describe(framework, obj)`` (``{"kind", "shape",
   "dtype"}``) and ``hidden(framework)`` (``[{"label", "kind", "bytes", "device"}]``, memory that no
   Python object holds);
-- where there is one: ``clear_session(framework)``.
+- where there is one: ``clear_session(framework)``, and ``SESSION``, what that loses;
+- where its memory stays with the process: ``KEEPS``, a sentence that says so.
 """
 
 from __future__ import annotations
@@ -164,7 +165,11 @@ class Agent:
             try:
                 framework = adapter.loaded()
                 if framework is not None:
-                    frameworks[adapter.NAME] = {"devices": adapter.devices(framework)}
+                    frameworks[adapter.NAME] = {
+                        "devices": adapter.devices(framework),
+                        "keeps": getattr(adapter, "KEEPS", None),
+                        "session": getattr(adapter, "SESSION", None),
+                    }
             except Exception as error:  # noqa: BLE001
                 problems[adapter.NAME] = sentence(error)
         return frameworks, problems

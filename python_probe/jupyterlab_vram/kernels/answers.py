@@ -31,6 +31,10 @@ class DeviceUse(Struct, kw_only=True, frozen=True):
 
 class FrameworkFigures(Struct, kw_only=True, frozen=True):
     devices: list[DeviceUse]
+    keeps: str | None = None
+    """Why it keeps its memory until the process ends, a sentence; None if it doesn't."""
+    session: str | None = None
+    """What ending its session loses, a sentence; None if it has none."""
 
     def releasable(self) -> int | None:
         """Summed over the devices, as ``total``."""
