@@ -19,7 +19,7 @@ MESSAGE_TYPE = "vram_request"
 REPLY_TYPE = "vram_reply"
 
 FRAMEWORKS: dict[str, str] = {
-    "torch_cuda": "torch",
+    "torch_gpu": "torch",
     "simulated_gpu": "jupyterlab_vram.simulated",
 }
 """The adapters, one file each, in the order in which they are asked, each with the module that
