@@ -246,7 +246,7 @@ def _add(torch: Any, kind: str, obj: Any, found: dict[int, tuple[int, int]], dep
         return
     storage = _storage(torch, obj)
     if storage is not None:
-        _add_storage(kind, storage, found, _shared_address(torch, obj))
+        _add_storage(kind, storage, found, None if wraps else _shared_address(torch, obj))
     if wraps and depth < _NESTING:
         for part in _wrapped(torch, obj):
             _add(torch, kind, part, found, depth + 1)
@@ -268,7 +268,7 @@ def _shared_address(torch: Any, tensor: Any) -> int | None:
     if is_clone is None or not is_clone(tensor):
         return None
     base = _base(torch)
-    offset = base.storage_offset(tensor) * base.element_size(tensor)
+    offset: int = base.storage_offset(tensor) * base.element_size(tensor)
     return int(torch._C._data_address(tensor)) - offset
 
 
