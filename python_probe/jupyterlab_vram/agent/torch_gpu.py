@@ -191,10 +191,15 @@ def _types(torch: Any) -> tuple[type, ...]:
 
 def storages(torch: Any, obj: Any) -> list[tuple[int, int, int]]:
     """``[(address, bytes, device index)]`` on the GPU; a storage behind several parts once."""
-    found: dict[int, tuple[int, int]] = {}
+    return [place[:3] for place in places(torch, obj)]
+
+
+def places(torch: Any, obj: Any) -> list[tuple[int, int, int, Any]]:
+    """As ``storages``, each with its storage; None for one that mustn't be touched (lazy clone)."""
+    found: dict[int, tuple[int, int, Any]] = {}
     with torch._C.DisableTorchFunction():
         _add(torch, str(_backend(torch)), obj, found, 0)
-    return [(address, size, device) for address, (size, device) in found.items()]
+    return [(address, *place) for address, place in found.items()]
 
 
 def gradient(torch: Any, obj: Any) -> Any:
@@ -235,7 +240,9 @@ def _dispatches(torch: Any, tensor: Any) -> bool:
     return keys is not None and bool(keys(tensor).has(torch._C.DispatchKey.Python))
 
 
-def _add(torch: Any, kind: str, obj: Any, found: dict[int, tuple[int, int]], depth: int) -> None:
+def _add(
+    torch: Any, kind: str, obj: Any, found: dict[int, tuple[int, int, Any]], depth: int
+) -> None:
     if not issubclass(type(obj), torch.Tensor):
         _add_storage(kind, obj, found)
         return
@@ -273,7 +280,7 @@ def _shared_address(torch: Any, tensor: Any) -> int | None:
 
 
 def _add_storage(
-    kind: str, storage: Any, found: dict[int, tuple[int, int]], address: int | None = None
+    kind: str, storage: Any, found: dict[int, tuple[int, int, Any]], address: int | None = None
 ) -> None:
     device = storage.device
     if device.type != kind:
@@ -281,12 +288,15 @@ def _add_storage(
     size = storage.nbytes()
     if not size:
         return
+    if address is not None:
+        found[address] = (size, device.index or 0, None)
+        return
     try:
-        address = storage.data_ptr() if address is None else address
+        address = storage.data_ptr()
     except RuntimeError:
         return  # a stand-in that has only the shape of a tensor
     if address:
-        found[address] = (size, device.index or 0)
+        found[address] = (size, device.index or 0, storage)
 
 
 def _sparse_parts(torch: Any, tensor: Any) -> list[Any]:
