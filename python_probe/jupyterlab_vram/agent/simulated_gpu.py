@@ -37,3 +37,23 @@ def devices(simulated: Any) -> list[dict[str, Any]]:
 
 def release(simulated: Any) -> None:
     simulated.empty_cache()
+
+
+def is_array(simulated: Any, cls: type) -> bool:
+    return issubclass(cls, (simulated.Array, simulated.Storage))
+
+
+def storages(simulated: Any, obj: Any) -> list[tuple[int, int, int]]:
+    """``[(identity, bytes, device index)]``."""
+    storage = storage_of(simulated, obj)
+    return [(id(storage), storage.nbytes, storage.device)] if storage.nbytes else []
+
+
+def storage_of(simulated: Any, obj: Any) -> Any:
+    return obj.storage if issubclass(type(obj), simulated.Array) else obj
+
+
+def describe(simulated: Any, obj: Any) -> dict[str, Any]:
+    if not issubclass(type(obj), simulated.Array):
+        return {"kind": "Storage", "shape": None, "dtype": None}
+    return {"kind": "Array", "shape": list(obj.shape), "dtype": obj.dtype}

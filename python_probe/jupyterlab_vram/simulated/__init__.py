@@ -13,7 +13,7 @@ the ledger (``VRAM_SIMULATED_LEDGER``), which the simulated driver reads.
 Standard library only, Python 3.8 or later.
 """
 
-from .arrays import Array, empty, ones, zeros
+from .arrays import Array, Storage, empty, ones, zeros
 from .memory import (
     context_size,
     device_count,
@@ -31,6 +31,7 @@ from .outofmemory import OutOfMemoryError
 __all__ = [
     "Array",
     "OutOfMemoryError",
+    "Storage",
     "context_size",
     "device_count",
     "device_uuid",

@@ -26,20 +26,48 @@ ITEM_SIZES = {
 """Bytes an item, by the name of its type."""
 
 
-class Array:
-    """Takes ``nbytes`` on a simulated GPU until nothing refers to it any more."""
+class Storage:
+    """Takes ``nbytes`` on a simulated GPU until nothing refers to it any more, or is resized."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: str, device: int) -> None:
+    def __init__(self, nbytes: int, device: int) -> None:
+        self.device = device
+        """Index of the GPU, as this process counts."""
+        self.nbytes = 0
+        self.resize_(nbytes)
+
+    def resize_(self, nbytes: int) -> None:
+        """Give the memory back and take ``nbytes`` anew, for all arrays on it at once.
+
+        Raises:
+            OutOfMemoryError: There is no room; then it keeps what it has.
+        """
+        block = memory.allocate(nbytes, self.device) if nbytes else None
+        if self.nbytes:
+            self._free()
+        self.nbytes = nbytes
+        if block is not None:
+            # Not __del__: it would run when half of the interpreter is gone. And not at exit
+            # either: the end of the process returns everything.
+            self._free = weakref.finalize(self, memory.dropper(self.device), block)
+            self._free.atexit = False
+
+
+class Array:
+    """Takes memory on a simulated GPU, together with the views of it."""
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: str, device: int, storage: Storage | None = None
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
         """Index of the GPU, as this process counts."""
         self.nbytes = math.prod(shape) * ITEM_SIZES[dtype]
-        if self.nbytes:
-            block = memory.allocate(self.nbytes, device)
-            # Not __del__: it would run when half of the interpreter is gone. And not at exit
-            # either: the end of the process returns everything.
-            weakref.finalize(self, memory.dropper(device), block).atexit = False
+        self.storage = Storage(self.nbytes, device) if storage is None else storage
+
+    def view(self) -> Array:
+        """Another array on the same memory."""
+        return Array(self.shape, self.dtype, self.device, self.storage)
 
     def __repr__(self) -> str:
         return (
