@@ -20,6 +20,13 @@ REPLY_TYPE = "vram_reply"
 
 FRAMEWORKS: dict[str, str] = {
     "torch_gpu": "torch",
+    "tensorflow_gpu": "tensorflow.python.eager.context",
+    "jax_gpu": "jax",
+    "cupy_gpu": "cupy",
+    "numba_cuda": "numba.cuda.cudadrv.devices",
+    "rmm_gpu": "rmm",
+    "vllm_engine": "vllm",
+    "llama_cpp_engine": "llama_cpp.llama",
     "simulated_gpu": "jupyterlab_vram.simulated",
 }
 """The adapters, one file each, in the order in which they are asked, each with the module that

@@ -15,7 +15,7 @@ class Modules(dict):  # type: ignore[type-arg]  # Python 3.8 has no dict[str, â€
     """The agent's files as modules, each compiled when it is first asked for.
 
     In nobody's ``sys.modules``: resetting or reloading doesn't reach them, and an import of the
-    user's can't meet them.
+    user's can't meet them. Each finds the others by ``sibling(name)``.
     """
 
     def __init__(self, sources: dict[str, str]) -> None:
@@ -23,6 +23,7 @@ class Modules(dict):  # type: ignore[type-arg]  # Python 3.8 has no dict[str, â€
 
     def __missing__(self, name: str) -> Any:
         module = types.ModuleType("jupyterlab_vram_agent_" + name)
+        module.__dict__["sibling"] = self.__getitem__
         code = compile(self.sources[name], f"<jupyterlab-vram agent: {name}>", "exec")
         exec(code, module.__dict__)  # noqa: S102
         self[name] = module
