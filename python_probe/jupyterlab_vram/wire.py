@@ -451,6 +451,9 @@ class Config(Struct, kw_only=True, forbid_unknown_fields=True):
     thresholds: Thresholds = field(default_factory=Thresholds)
     park_ticked: bool = False
     """Whether a plan opens with parking ticked, where everything can move."""
+    ask_kernels: bool = True
+    """Whether idle kernels are asked for their own figures where the driver hides processes or
+    sizes, while somebody looks. An operator's ``allow_code_in_kernels`` turned off wins."""
 
 
 class ConfigChanged(Struct, kw_only=True, tag_field="type", tag="config"):

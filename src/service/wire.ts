@@ -539,6 +539,7 @@ export interface Config {
   source: 'auto' | 'nvidia-smi' | 'nvml' | 'simulated';
   thresholds: Thresholds;
   park_ticked: boolean;
+  ask_kernels: boolean;
 }
 export interface Thresholds {
   high: number;

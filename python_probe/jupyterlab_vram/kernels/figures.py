@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import psutil
 
@@ -24,6 +24,15 @@ class Measured:
     """Bytes that releasing all caches returns; None if a framework doesn't tell."""
     devices: dict[str, str]
     """The kernel's own CUDA index to the GPU's uuid."""
+    held: dict[str | None, int | None] = field(default_factory=dict)
+    """GPU's uuid to the bytes that the frameworks got from its driver; None where one doesn't tell.
+    Memory on GPUs whose uuid isn't known is under None."""
+    parked: int | None = None
+    """Bytes of GPU data that are in host RAM; None if none are."""
+    keeps: dict[str, str] = field(default_factory=dict)
+    """Framework to why its memory stays with the process."""
+    sessions: dict[str, str] = field(default_factory=dict)
+    """Framework to what ending its session loses."""
 
 
 class LastMeasured:
@@ -34,6 +43,10 @@ class LastMeasured:
 
     def put(self, kernel: KnownKernel, measured: Measured) -> None:
         self._known[kernel.id] = kernel.process, measured
+
+    def latest(self, kernel: KnownKernel) -> Measured | None:
+        process, measured = self._known.get(kernel.id, (None, None))
+        return measured if process == kernel.process else None
 
     def of(self, kernels: Iterable[KnownKernel]) -> dict[str, Measured]:
         """What is known of these, which must be all kernels that run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,6 +17,9 @@ from .processes import printable
 
 _MOST_NAMES = 20
 """Frameworks or devices worth keeping; the answer comes from the kernel, which may say anything."""
+
+_SENTENCE = 300
+"""Characters of a sentence from the kernel that are worth showing."""
 
 
 class NotAnswering(NoAnswer):
@@ -37,13 +41,13 @@ async def look(door: KernelChannel, kernel_id: str) -> Measured:
     figures = await door.figures(kernel_id)
     if not isinstance(figures, Figures):
         raise refusal(figures)
-    return measured(figures.frameworks)
+    return told(figures)
 
 
 async def look_again(door: KernelChannel, kernel_id: str) -> Measured | None:
     """Ask a kernel that was asked before, also while a cell runs; None without an answer."""
     figures = await door.figures(kernel_id)
-    return measured(figures.frameworks) if isinstance(figures, Figures) else None
+    return told(figures) if isinstance(figures, Figures) else None
 
 
 def refusal(answer: Busy | Silent | NoAgent | Gone) -> KernelError:
@@ -70,7 +74,34 @@ def measured(frameworks: answers.Frameworks) -> Measured:
             for device in figures.devices[:_MOST_NAMES]
             if device.uuid is not None
         },
+        held=_held(device for _, figures in kept for device in figures.devices[:_MOST_NAMES]),
+        keeps={
+            printable(name, 40): printable(figures.keeps, _SENTENCE)
+            for name, figures in kept
+            if figures.keeps
+        },
+        sessions={
+            printable(name, 40): printable(figures.session, _SENTENCE)
+            for name, figures in kept
+            if figures.session
+        },
     )
+
+
+def _held(devices: Iterable[answers.DeviceUse]) -> dict[str | None, int | None]:
+    held: dict[str | None, int | None] = {}
+    for device in devices:
+        uuid = None if device.uuid is None else printable(device.uuid, 100)
+        own = total([device.live, device.cached])
+        if own is not None:
+            own += device.context or 0
+        held[uuid] = own if uuid not in held else total([held[uuid], own])
+    return held
+
+
+def told(figures: Figures) -> Measured:
+    """All that a kernel's answer tells."""
+    return dataclasses.replace(measured(figures.frameworks), parked=figures.parked or None)
 
 
 def with_context(inside: Measured, own: int | None) -> Measured:

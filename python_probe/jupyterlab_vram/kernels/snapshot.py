@@ -11,6 +11,7 @@ from .. import __version__, wire
 from ..probe.reading import Reading
 from .figures import Measured
 from .known import KnownKernel
+from .told import sees_all_kernels, with_kernels_word
 
 
 def build_snapshot(
@@ -27,7 +28,9 @@ def build_snapshot(
         measured: the latest figures from inside kernels, by kernel id.
         show_other_users: name other users' processes instead of only counting their memory.
     """
-    rows = list(holders) if show_other_users else [_without_name(row) for row in holders]
+    rows = with_kernels_word(reading, kernels, holders, measured or {})
+    if not show_other_users:
+        rows = [_without_name(row) for row in rows]
     return wire.Snapshot(
         version=__version__,
         taken_at=reading.taken_at,
@@ -93,23 +96,10 @@ def _kernels(
     for holder in holders:
         if holder.kind == "kernel" and holder.kernel_id is not None:
             held[holder.kernel_id].append(holder)
-    complete = _sees_all_kernels(reading, holders)
+    complete = sees_all_kernels(reading, holders)
     return [
         _kernel(kernel, held[kernel.id], measured.get(kernel.id), complete) for kernel in kernels
     ]
-
-
-def _sees_all_kernels(reading: Reading, holders: Sequence[wire.Holder]) -> bool:
-    """Whether a kernel that the driver doesn't name holds nothing.
-
-    In a container the driver may name this container's processes or nobody; one that is named and
-    was found here shows which.
-    """
-    if reading.state != "ok" or reading.doubt:
-        return False
-    if reading.views.processes == "namespace":
-        return any(holder.kind != "unseen" for holder in holders)
-    return reading.views.processes == "all"
 
 
 def _kernel(

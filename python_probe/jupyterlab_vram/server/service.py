@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import wire
+from ..kernels.asking import Asking
 from ..kernels.channel import KernelChannel
 from ..kernels.describe import Describer
 from ..kernels.ending import end
@@ -64,6 +65,9 @@ class Service:
         self._describer = Describer(
             self._registry, self._opens_gpu, show_other_users=rules.show_other_users
         )
+        self._asking = Asking(
+            self._registry, self._channel, self._describer.measured, self._may_hold
+        )
         self.sampler = Sampler(
             self._driver(),
             describe=self._describer.snapshot,
@@ -92,6 +96,7 @@ class Service:
         """Returns at once, also while a driver call hangs."""
         self.hub.close()
         await self.sampler.close()
+        await self._asking.close()
         self._channel.close()
         self._simulation.leave()
 
@@ -157,6 +162,9 @@ class Service:
     def _opens_gpu(self, pid: int) -> bool | None:
         return opens_gpu(pid, self._files())
 
+    def _may_hold(self, pid: int) -> bool:
+        return self._opens_gpu(pid) is not False or gpu_in_use_by([pid], self._files())
+
     def _files(self) -> wire.Source:
         """Where to look for who has a GPU open: the ledger, or the driver's device files."""
         return "simulated" if self._source == "simulated" else "nvml"
@@ -169,3 +177,6 @@ class Service:
     def _publish(self, sample: Sample) -> None:
         self.history.add(sample.snapshot, sample.every)
         self.hub.snapshot(sample.body)
+        allowed = self.config.current.ask_kernels and self._rules.allow_code_in_kernels
+        if allowed and len(self.hub) > 0:
+            self._asking.look(sample.snapshot)
