@@ -124,6 +124,8 @@ class Agent:
         self.kernel.session.send(stream, self._reply_type, content, parent=parent, ident=ident)
 
     def _run(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
+        if "parked" in self.kept and op not in {*READS, "park", "restore"}:
+            return {"ok": False, "text": "This notebook's GPU data are parked. Restore them first."}
         file, function, _ = OPERATIONS[op]
         operation = getattr(self.module(file), function)
         if op in READS:

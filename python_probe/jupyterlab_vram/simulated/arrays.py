@@ -32,7 +32,10 @@ class Storage:
     def __init__(self, nbytes: int, device: int) -> None:
         self.device = device
         """Index of the GPU, as this process counts."""
+        self._free: weakref.finalize[..., Storage] | None = None
         self.nbytes = 0
+        self.allocated = 0
+        """Bytes of the allocator's block, which may be larger."""
         self.resize_(nbytes)
 
     def resize_(self, nbytes: int) -> None:
@@ -42,9 +45,11 @@ class Storage:
             OutOfMemoryError: There is no room; then it keeps what it has.
         """
         block = memory.allocate(nbytes, self.device) if nbytes else None
-        if self.nbytes:
+        if self._free is not None:
             self._free()
+            self._free = None
         self.nbytes = nbytes
+        self.allocated = 0 if block is None else block.nbytes
         if block is not None:
             # Not __del__: it would run when half of the interpreter is gone. And not at exit
             # either: the end of the process returns everything.

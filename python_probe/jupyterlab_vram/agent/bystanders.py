@@ -1,0 +1,195 @@
+"""Who else may run in the kernel while no request does. Runs in the user's kernel.
+
+Data that is parked mustn't be touched. Requests go through the gate; this finds what needs none:
+threads, timers, tasks and callbacks of the event loop. IPython's, ipykernel's and the debugger's
+own are known, and allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+import types
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+OWN = {"ipykernel", "IPython", "tornado", "zmq", "asyncio", "jupyter_client", "comm"}
+"""Packages of the kernel itself. What they call for others is looked at on its own."""
+DEBUGGER = {"debugpy", "pydevd", "_pydevd_bundle", "_pydev_bundle"}
+HARMLESS = {"tqdm", "torch._inductor.compile_worker.subproc_pool"}
+"""Others' threads that see no data: one redraws progress bars, one reads from compilers."""
+_REQUESTS = {"do_execute", "do_complete", "do_inspect", "do_apply", "do_clear", "process_request"}
+_SHOWN = 3
+
+
+def others(kernel: Any) -> list[str]:
+    """A sentence for each kind of the user's code that may run at any moment; [] if none may."""
+    sentences = [
+        _sentence("thread", _threads(kernel), "end"),
+        _sentence("asyncio task", _tasks(kernel), "cancel"),
+        _sentence("timer or callback", _callbacks(kernel), "cancel"),
+    ]
+    if hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0]:
+        sentences.append("A signal timer is set, whose code could use the data at any moment.")
+    if kernel.eventloop is not None:
+        sentences.append(
+            "A window system's event loop runs in the kernel (%gui or an interactive plot), whose "
+            "code could use the data at any moment."
+        )
+    return [sentence for sentence in sentences if sentence]
+
+
+def _sentence(what: str, names: list[str], remedy: str) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    one = len(names) == 1
+    return (
+        f"{len(names)} {what}{'' if one else 's'} of the notebook's {'is' if one else 'are'} alive "
+        f"and could use the data at any moment ({shown}). To park, {remedy} "
+        f"{'it' if one else 'them'} first."
+    )
+
+
+# --- threads ------------------------------------------------------------------------------------
+
+
+def _threads(kernel: Any) -> list[str]:
+    frames = sys._current_frames()
+    found = []
+    known = set()
+    for thread in threading.enumerate():
+        known.add(thread.ident)
+        frame = frames.get(thread.ident or 0)
+        if not _allowed(thread, frame):
+            found.append(_short(thread.name))
+        elif thread is not threading.current_thread() and _serves(frame):
+            found.append(f"{_short(thread.name)}, which runs code now")
+    found += [f"number {ident}" for ident in frames if ident not in known]
+    return found + _busy_subshells(kernel)
+
+
+def _allowed(thread: threading.Thread, frame: Any) -> bool:
+    if thread in (threading.main_thread(), threading.current_thread()):
+        return True
+    kind = type(thread)
+    if kind.__module__ == "threading" and kind.__name__ == "_DummyThread":
+        # Made by native code. Autograd's wait for a backward pass, which only a request starts.
+        return _native_name(thread).startswith("pt_autograd")
+    if frame is not None and _is_idle_worker(frame):
+        return True
+    module = kind.__module__ if kind is not threading.Thread else _module(thread._target)  # type: ignore[attr-defined]
+    return module in HARMLESS or module.partition(".")[0] in OWN | DEBUGGER | HARMLESS
+
+
+def _native_name(thread: threading.Thread) -> str:
+    try:
+        return Path(f"/proc/self/task/{thread.native_id}/comm").read_text()
+    except OSError:
+        return ""
+
+
+def _is_idle_worker(frame: Any) -> bool:
+    """Whether it waits for work, which only running code can give to it."""
+    module = frame.f_globals.get("__name__")
+    return bool(frame.f_code.co_name == "_worker" and module == "concurrent.futures.thread")
+
+
+def _serves(frame: Any) -> bool:
+    """Whether one of the kernel's own threads is in the middle of a request that runs code."""
+    while frame is not None:
+        if frame.f_code.co_name in _REQUESTS:
+            return str(frame.f_globals.get("__name__")).startswith("ipykernel.")
+        frame = frame.f_back
+    return False
+
+
+def _busy_subshells(kernel: Any) -> list[str]:
+    if not getattr(kernel, "_supports_kernel_subshells", False):  # ipykernel 6 has none
+        return []
+    manager = kernel.shell_channel_thread.manager
+    # Each holds its lock as long as it is in a request.
+    return [
+        "a subshell, which runs code now"
+        for subshell in manager.list_subshell()
+        if manager.get_subshell_asyncio_lock(subshell).locked()
+    ]
+
+
+# --- the event loop -------------------------------------------------------------------------------
+
+
+def _tasks(kernel: Any) -> list[str]:
+    found = []
+    for task in asyncio.all_tasks(kernel.io_loop.asyncio_loop):
+        coroutine = task.get_coro()
+        if type(coroutine) is types.CoroutineType:
+            if not _in_package(coroutine.cr_code.co_filename):
+                found.append(_short(coroutine.__qualname__))
+        else:
+            found.append("a generator")
+    return found
+
+
+def _in_package(file: str) -> bool:
+    kernel = sys.modules["ipykernel"].__file__
+    return kernel is not None and Path(kernel).parent in Path(file).parents
+
+
+def _callbacks(kernel: Any) -> list[str]:
+    loop = kernel.io_loop.asyncio_loop
+    waiting = getattr(loop, "_scheduled", None)
+    if waiting is None:
+        return [f"unknown ones of {type(loop).__name__}"]
+    called: list[Any] = []
+    for handle in (*waiting, *loop._ready):
+        if not handle.cancelled():
+            called += [handle._callback, *(handle._args or ())]
+    selector = getattr(loop, "_selector", None)  # Windows' default loop has none
+    for key in list(selector.get_map().values()) if selector is not None else []:
+        called += [handle._callback for handle in key.data if handle is not None]
+    called += [callback for _, callback in list(kernel.io_loop.handlers.values())]
+    return [name for name in map(_foreign, called) if name]
+
+
+def _foreign(called: Any) -> str:
+    """The name of a function that isn't the kernel's own; "" if it is, or is no function."""
+    kind = type(called)
+    if kind is partial:
+        for part in (called.func, *called.args):
+            name = _foreign(part)
+            if name:
+                return name
+        return ""
+    if kind is types.MethodType:
+        periodic = type(called.__self__)
+        if periodic.__name__ == "PeriodicCallback" and periodic.__module__ == "tornado.ioloop":
+            return _foreign(called.__self__.callback)
+    if kind not in (types.FunctionType, types.MethodType, types.BuiltinFunctionType):
+        # A task's next step, whose code is among the tasks; or an argument.
+        return ""
+    module = _module(called)
+    if module.partition(".")[0] in OWN or module == "_asyncio" or _is_task_step(called):
+        return ""
+    return _short(called.__name__)
+
+
+def _is_task_step(called: Any) -> bool:
+    owner = getattr(called, "__self__", None) if type(called) is types.BuiltinFunctionType else None
+    return type(owner).__module__ in ("_asyncio", "asyncio.tasks", "asyncio.futures")
+
+
+def _module(called: Any) -> str:
+    """Where a function or method is from; "" for anything else, which may be of any class."""
+    if type(called) is types.MethodType:
+        called = called.__func__
+    if type(called) in (types.FunctionType, types.BuiltinFunctionType):
+        return str(called.__module__)
+    return ""
+
+
+def _short(name: Any) -> str:
+    return str(name)[:60] if type(name) is str else "without a name"
