@@ -132,6 +132,13 @@ class KernelChannel:
         """What parking would move; as ``remedy``, and changes nothing."""
         return await self._on_main_thread(kernel_id, "park-check", {}, ParkCheck)
 
+    async def busy_or_silent(self, kernel_id: str) -> Busy | Silent | NoAgent | Gone:
+        """Tells a running cell from code that lets nothing else in: control answers, or not."""
+        kernel = self._kernel(kernel_id)
+        if isinstance(kernel, (Gone, NoAgent)):
+            return kernel
+        return await self._busy_or_silent(kernel)
+
     async def _on_main_thread(
         self, kernel_id: str, op: str, arguments: dict[str, Any], kind: type[T]
     ) -> T | Unanswered:
@@ -206,7 +213,6 @@ class KernelChannel:
         return _install_answer(reply)
 
     async def _busy_or_silent(self, kernel: Any) -> Busy | Silent | Gone:
-        """Tells a running cell from code that lets nothing else in: control answers, or not."""
         with Conversation(kernel, self._context, "control") as conversation:
             info = await conversation.ask("kernel_info_request", {}, FIGURES_LIMIT)
         return Busy() if isinstance(info, dict) else info

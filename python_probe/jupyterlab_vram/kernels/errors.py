@@ -37,6 +37,23 @@ class RunInProgress(KernelError):
         )
 
 
+class NothingToStop(KernelError):
+    """No run waits or goes on in this kernel."""
+
+    def __init__(self) -> None:
+        super().__init__("Nothing is being freed in this kernel, so there is nothing to stop.")
+
+
+class LastStep(KernelError):
+    """The run can't be stopped any more."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The last step is under way already. It can't be stopped half-way; its result comes "
+            "in a moment."
+        )
+
+
 class NotAllowed(KernelError):
     """The operator of this server doesn't allow it."""
 

@@ -24,6 +24,8 @@ class KnownKernel(msgspec.Struct, frozen=True, kw_only=True):
     and the start time are."""
     started_at: float | None = None
     host: str | None = None
+    place: str | None = None
+    """The GPU's uuid that it was restricted to, or ``cpu``; see ``place.py``."""
     state: wire.KernelState = "unknown"
     last_activity: float | None = None
     connections: int | None = None

@@ -23,6 +23,7 @@ from jupyter_server.gateway.managers import GatewayKernelManager
 from .. import wire
 from .errors import KernelGone
 from .known import EndedKernel, KnownKernel, notebook_of
+from .place import place_of
 from .processes import printable
 
 REMEMBERED = 256
@@ -39,10 +40,13 @@ class _Kind:
     name: str
     language: str | None
     host: str | None
+    place: str | None
 
     @classmethod
     def of(cls, manager: Any) -> _Kind:
-        return cls(printable(manager.kernel_name), _language(manager), _host(manager))
+        return cls(
+            printable(manager.kernel_name), _language(manager), _host(manager), place_of(manager)
+        )
 
 
 @dataclass(slots=True)
@@ -121,6 +125,7 @@ class KernelRegistry:
             process=process.process if process else None,
             started_at=process.started_at if process else None,
             host=kind.host,
+            place=kind.place,
             state=_state(manager),
             last_activity=_seconds(getattr(manager, "last_activity", None)),
             # kernel_model() tells it too, but costs a web request a kernel with a gateway

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from .. import wire
-from . import inside
+from . import asked, inside
+from .answers import Figures, NoAgent, Silent, Unanswered
 from .channel import KernelChannel
 from .errors import (
     KernelBusy,
     KernelError,
     KernelGone,
+    LastStep,
     NoAnswer,
-    NotAllowed,
-    NotOffered,
+    NothingToStop,
     RunInProgress,
 )
 from .figures import LastMeasured, Measured
 from .inside import NotAnswering
+from .insight import Insights
 from .known import KnownKernel
 from .lifecycle import Read
-from .plan import ENDS_PROCESS, IN_KERNEL, PlanState, make_plan
+from .offers import IN_KERNEL, PlanState, Rules
+from .plan import make_plan
 from .registry import KernelRegistry
-from .run import Progress, Run, Tools
+from .run import Progress, Run
+from .situation import NO_INSIGHT
+from .tools import Tools
 
 LOOK = 0.5
 """Seconds between two looks at whether a kernel is idle."""
@@ -33,8 +38,9 @@ LOOK = 0.5
 IDLE_LIMIT = 6 * 3600.0
 """Seconds that a run waits for an idle kernel before it gives up."""
 
-ORDER: tuple[wire.RemedyId, ...] = ("interrupt", "collect", "release-cache", "restart", "shutdown")
-"""Gentle to drastic, except that what needs an idle kernel comes after the interrupt."""
+WAITS = (
+    "Its memory is freed as soon as the running cell has finished, also if you close the browser."
+)
 
 
 class Remedies:
@@ -43,6 +49,8 @@ class Remedies:
     Args:
         read: a fresh reading of the driver, with this server's kernels.
         measured: where figures from inside kernels are kept for later snapshots.
+        rules: what the operator allows.
+        park_ticked: whether plans open with parking ticked; asked for each.
     """
 
     def __init__(
@@ -52,14 +60,27 @@ class Remedies:
         read: Read,
         measured: LastMeasured,
         *,
-        allow_code_in_kernels: bool = True,
-        read_only: bool = False,
+        rules: Rules | None = None,
+        park_ticked: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._tools = Tools(registry=registry, channel=channel, read=read, measured=measured)
-        self._allow_code = allow_code_in_kernels
-        self._read_only = read_only
-        self._running: set[str] = set()
-        self._waiting: set[str] = set()
+        self._tools = Tools(
+            registry=registry,
+            channel=channel,
+            read=read,
+            measured=measured,
+            insights=Insights(channel),
+        )
+        self._rules = rules or Rules()
+        self._park_ticked = park_ticked
+        self._running: dict[str, Run] = {}
+        self._waiting: dict[str, Run] = {}
+        self._tasks: set[asyncio.Task[wire.Report]] = set()
+
+    async def close(self) -> None:
+        """End every run; each says in its report that the server was stopped."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def plan(self, kernel_id: str, *, look_inside: bool = True) -> wire.Plan:
         """What can be done about a kernel's memory. Changes nothing that a person made.
@@ -74,17 +95,24 @@ class Remedies:
         """
         kernel = await self._tools.registry.get(kernel_id)
         state, text, figures = await self._look(kernel, look_inside)
-        now = await self._tools.situation(kernel, figures)
+        insight = NO_INSIGHT
+        if state == "idle" and figures is not None:
+            insight = await self._tools.insights.of(kernel, figures)
+        now = await self._tools.situation(kernel, figures, insight)
         if figures is not None:
             figures = inside.with_context(figures, now.own)
             self._tools.measured.put(kernel, figures)
             now.kernel.frameworks = figures.frameworks
-        return make_plan(now, state, text, read_only=self._read_only)
+        if kernel_id in self._waiting:
+            text = " ".join(filter(None, [text, WAITS]))
+        return make_plan(now, state, text, rules=self._rules, park_ticked=self._park_ticked())
 
     async def run(
         self, kernel_id: str, request: wire.RunRequest, progress: Progress
     ) -> wire.Report:
         """Run remedies, gentle to drastic whatever their order in the request.
+
+        It goes on if whoever asked goes away.
 
         Args:
             progress: gets a report after each step, and the finished one; it must not block.
@@ -93,51 +121,71 @@ class Remedies:
             NotAllowed, NotOffered: nothing was done, nor would it ever be.
             KernelGone, KernelBusy, NoAnswer, RunInProgress: nothing was done.
         """
-        steps = self._ordered(request)
+        steps = asked.ordered(request, self._rules)
         kernel = await self._tools.registry.get(kernel_id)
-        run = Run(kernel, steps, self._tools, progress)
-        if request.when == "now":
-            return await self._execute(run, kernel, steps)
-        with _only_one(self._waiting, kernel_id):
-            run.tell("Waits until the running cell has finished.")
+        started: dict[int, float] = {}
+        if any(step.place is not None or step.pids for step in steps):
+            manager = self._tools.registry.kernel_manager.get_kernel(kernel_id)
+            started = asked.check_targets(steps, manager, kernel_id, await self._tools.read())
+        run = Run(kernel, steps, started, self._tools, progress)
+        go = self._execute if request.when == "now" else self._execute_when_idle
+        task = asyncio.ensure_future(go(run, kernel))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    def under_way(self, kernel_id: str) -> frozenset[wire.RemedyId]:
+        """The remedies of the runs that wait or go on in a kernel.
+
+        Raises:
+            NothingToStop
+        """
+        runs = self._runs(kernel_id)
+        return frozenset(step.id for run in runs for step in run.steps)
+
+    def stop(self, kernel_id: str) -> wire.Report:
+        """Cancel the run that waits, and stop the one that goes on after its step under way.
+
+        Raises:
+            NothingToStop
+            LastStep: there is only a last step under way.
+        """
+        *others, last = self._runs(kernel_id)
+        for run in others:
+            with suppress(LastStep):
+                run.stop()
+        return last.stop()
+
+    def _runs(self, kernel_id: str) -> list[Run]:
+        found = [runs[kernel_id] for runs in (self._running, self._waiting) if kernel_id in runs]
+        if not found:
+            raise NothingToStop()
+        return list(dict.fromkeys(found))  # one that waited is in both
+
+    async def _execute(self, run: Run, kernel: KnownKernel) -> wire.Report:
+        with _only_one(self._running, kernel.id, run):
+            run.begin()
+            figures = None
             try:
-                await self._until_idle(kernel)
-                return await self._execute(run, kernel, steps)
+                if {step.id for step in run.steps} <= IN_KERNEL:
+                    # what can't begin is refused as a whole
+                    figures = await self._tools.look(kernel)
+                return await run.execute(figures)
+            except asyncio.CancelledError:
+                return run.give_up("The server was stopped.")
+
+    async def _execute_when_idle(self, run: Run, kernel: KnownKernel) -> wire.Report:
+        with _only_one(self._waiting, kernel.id, run):
+            run.wait()
+            try:
+                await self._until_idle(run, kernel)
+                if run.stopped.is_set():
+                    return run.tell()
+                return await self._execute(run, kernel)
             except KernelError as error:
                 return run.give_up(str(error))
             except asyncio.CancelledError:
-                run.give_up("The server was stopped.")
-                raise
-
-    async def _execute(
-        self, run: Run, kernel: KnownKernel, steps: list[wire.RemedyId]
-    ) -> wire.Report:
-        with _only_one(self._running, kernel.id):
-            figures = None
-            if set(steps) <= IN_KERNEL:
-                figures = await self._tools.look(kernel)  # what can't begin is refused as a whole
-            return await run.execute(figures)
-
-    def _ordered(self, request: wire.RunRequest) -> list[wire.RemedyId]:
-        ids = [step.id for step in request.remedies]
-        if self._read_only:
-            raise NotAllowed("On this server GPU memory is only shown, not freed.")
-        for remedy in ids:
-            if remedy not in ORDER:
-                raise NotOffered(f"“{remedy}” is not offered by this version.")
-        for step in request.remedies:
-            # no remedy of this version takes any; running it without what was asked for is another
-            if (step.names, step.pids, step.place, step.budget) != (None,) * 4:
-                raise NotOffered(
-                    f"“{step.id}” takes no names, processes, place or budget in this version."
-                )
-        if len(set(ids)) < len(ids):
-            raise NotOffered("A step was asked for twice.")
-        if set(ids) >= ENDS_PROCESS:
-            raise NotOffered("A kernel can be restarted or shut down, not both.")
-        if not self._allow_code and set(ids) & IN_KERNEL:
-            raise NotAllowed("This server doesn't allow running code in kernels to free memory.")
-        return sorted(ids, key=ORDER.index)
+                return run.give_up("The server was stopped.")
 
     async def _look(
         self, kernel: KnownKernel, look_inside: bool
@@ -145,7 +193,7 @@ class Remedies:
         """State, its sentence and, where the kernel answers, its own figures."""
         if kernel.state == "dead":
             return "gone", "The kernel has died. Restart it, or shut it down.", None
-        if not self._allow_code:
+        if not self._rules.allow_code_in_kernels:
             return "no-agent", "This server doesn't allow looking into kernels.", None
         if not look_inside:
             return "no-agent", "You lack the right to run code in kernels.", None
@@ -155,40 +203,56 @@ class Remedies:
         try:
             return "idle", None, await self._tools.look(kernel)
         except KernelBusy as error:
-            return "busy", str(error), await inside.look_again(self._tools.channel, kernel.id)
+            return await self._look_at_busy(kernel, str(error))
         except NotAnswering as error:
             return "silent", str(error), None
         except NoAnswer as error:
             return "no-agent", str(error), None
 
-    async def _until_idle(self, kernel: KnownKernel) -> None:
+    async def _look_at_busy(
+        self, kernel: KnownKernel, text: str
+    ) -> tuple[PlanState, str | None, Measured | None]:
+        """As ``_look``: code that lets nothing else in is told from a running cell."""
+        figures = await self._tools.channel.figures(kernel.id)
+        if isinstance(figures, Figures):
+            return "busy", text, inside.told(figures)
+        answer: Unanswered = figures
+        if isinstance(figures, NoAgent):
+            answer = await self._tools.channel.busy_or_silent(kernel.id)
+        if isinstance(answer, Silent):
+            return "silent", answer.text, None
+        return "busy", text, None
+
+    async def _until_idle(self, run: Run, kernel: KnownKernel) -> None:
         """
         Raises:
             KernelGone: it ended or was restarted, so that there is nothing left to free.
             KernelBusy: it was never idle.
         """
         deadline = time.monotonic() + IDLE_LIMIT
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not run.stopped.is_set():
             now = await self._tools.registry.get(kernel.id)
             if now.process != kernel.process:
                 raise KernelGone("The kernel was restarted meanwhile, which freed its memory.")
             # one whose first messages were missed counts as starting until it is used
             if now.state in ("idle", "starting") and kernel.id not in self._running:
                 return
-            await asyncio.sleep(LOOK)
-        raise KernelBusy()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(run.stopped.wait(), LOOK)
+        if not run.stopped.is_set():
+            raise KernelBusy()
 
 
 @contextmanager
-def _only_one(kernels: set[str], kernel_id: str) -> Iterator[None]:
+def _only_one(runs: dict[str, Run], kernel_id: str, run: Run) -> Iterator[None]:
     """
     Raises:
         RunInProgress: another one is at it.
     """
-    if kernel_id in kernels:
+    if kernel_id in runs:
         raise RunInProgress()
-    kernels.add(kernel_id)
+    runs[kernel_id] = run
     try:
         yield
     finally:
-        kernels.discard(kernel_id)
+        del runs[kernel_id]

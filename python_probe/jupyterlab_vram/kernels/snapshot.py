@@ -130,6 +130,8 @@ def _kernel(
         pids=_pids(kernel.process, held),
         bytes=total,
         gpus=gpus,
+        parked=measured.parked if measured else None,
+        place=kernel.place,
         devices=measured.devices if measured else {},
         frameworks=measured.frameworks if measured else {},
         asked_at=measured.at if measured else None,

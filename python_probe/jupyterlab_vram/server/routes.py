@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -39,6 +39,8 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.KernelBusy: HTTPStatus.CONFLICT,
     errors.NoAnswer: HTTPStatus.CONFLICT,
     errors.RunInProgress: HTTPStatus.CONFLICT,
+    errors.NothingToStop: HTTPStatus.NOT_FOUND,
+    errors.LastStep: HTTPStatus.CONFLICT,
     errors.NotAllowed: HTTPStatus.FORBIDDEN,
     errors.NotOffered: HTTPStatus.BAD_REQUEST,
     errors.NotYours: HTTPStatus.FORBIDDEN,
@@ -170,13 +172,31 @@ class PlanHandler(VramHandler):
 
 
 class RemediesHandler(VramHandler):
-    """``POST kernels/{id}/remedies``: the door needs read, each remedy what it does."""
+    """``POST kernels/{id}/remedies`` runs, ``DELETE`` stops what runs or waits.
+
+    The door needs read, each remedy what it does; stopping needs what the run did.
+    """
 
     @authenticated
     @authorized(action="read")  # type: ignore[untyped-decorator]  # its type is for the bare form
     async def post(self, kernel_id: str) -> None:
         request = self.body(wire.RunRequest)
-        needed = {"write" if step.id in ENDS_PROCESSES else "execute" for step in request.remedies}
+        await self.check_rights(step.id for step in request.remedies)
+        with refusals():
+            self.answer(
+                await self.service.remedies.run(kernel_id, request, self.service.hub.report)
+            )
+
+    @authenticated
+    @authorized(action="read")  # type: ignore[untyped-decorator]
+    async def delete(self, kernel_id: str) -> None:
+        with refusals():
+            await self.check_rights(self.service.remedies.under_way(kernel_id))
+            self.answer(self.service.remedies.stop(kernel_id))
+
+    async def check_rights(self, remedies: Iterable[wire.RemedyId]) -> None:
+        """Refuse the whole request if this user lacks the right to one of them."""
+        needed = {"write" if remedy in ENDS_PROCESSES else "execute" for remedy in remedies}
         for action in sorted(needed):
             if not await self.may(action):
                 raise HTTPError(
@@ -184,10 +204,6 @@ class RemediesHandler(VramHandler):
                     f"You lack the right to {action} kernels on this server, "
                     "so that nothing was done.",
                 )
-        with refusals():
-            self.answer(
-                await self.service.remedies.run(kernel_id, request, self.service.hub.report)
-            )
 
 
 class ConfigHandler(VramHandler):

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import wire
+from ..kernels import offers
 from ..kernels.asking import Asking
 from ..kernels.channel import KernelChannel
 from ..kernels.describe import Describer
 from ..kernels.ending import end
 from ..kernels.errors import NotAllowed
+from ..kernels.parked import ParkedKernels
 from ..kernels.registry import KernelRegistry
 from ..kernels.remedies import Remedies
 from ..probe import DriverThread, ProbeName, Reading, gpu_in_use_by, make_probe, timeout_reading
@@ -26,12 +28,9 @@ from .stream import Hub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(offers.Rules):
     """What the operator allows; ``app.py`` says what each means."""
 
-    read_only: bool = False
-    allow_code_in_kernels: bool = True
-    allow_end_processes: bool = True
     show_other_users: bool = False
 
 
@@ -84,9 +83,10 @@ class Service:
             self._channel,
             self._fresh,
             self._describer.measured,
-            allow_code_in_kernels=rules.allow_code_in_kernels,
-            read_only=rules.read_only,
+            rules=rules,
+            park_ticked=lambda: self.config.current.park_ticked,
         )
+        self._parked = ParkedKernels(self._registry, self._channel, self._describer.measured)
 
     def start(self) -> None:
         """Needs a running event loop."""
@@ -94,7 +94,9 @@ class Service:
 
     async def close(self) -> None:
         """Returns at once, also while a driver call hangs."""
+        await self.remedies.close()
         self.hub.close()
+        await self._parked.close()
         await self.sampler.close()
         await self._asking.close()
         self._channel.close()
@@ -177,6 +179,8 @@ class Service:
     def _publish(self, sample: Sample) -> None:
         self.history.add(sample.snapshot, sample.every)
         self.hub.snapshot(sample.body)
+        if len(self.hub) > 0:
+            self._parked.follow(sample.snapshot)
         allowed = self.config.current.ask_kernels and self._rules.allow_code_in_kernels
         if allowed and len(self.hub) > 0:
             self._asking.look(sample.snapshot)

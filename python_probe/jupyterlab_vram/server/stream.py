@@ -13,6 +13,7 @@ from jupyter_server.base.websocket import WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from .. import wire
+from .reports import Reports
 from .sentences import Sentences
 
 STALL_LIMIT = 20.0
@@ -79,13 +80,19 @@ class Hub:
         self._log = log
         self._clients: dict[StreamHandler, Mailbox] = {}
         self._snapshot: bytes | None = None
+        self._reports = Reports()
+        self._new: set[StreamHandler] = set()
+        """Clients that wait for their first snapshot, before which they get nothing else."""
         self._closed = False
 
     def __len__(self) -> int:
         return len(self._clients)
 
     def join(self, client: StreamHandler) -> None:
-        """Add a client; it gets the latest snapshot now, or the next as soon as it is there."""
+        """Add a client; it gets the latest snapshot now, or the next as soon as it is there.
+
+        Then it gets the reports of the runs that go on, and the last one of each kernel.
+        """
         if self._closed:
             client.close(GOING_AWAY, "The server stops.")
             return
@@ -96,13 +103,15 @@ class Hub:
             self.leave(client)
 
         mailbox = self._clients[client] = Mailbox(client.write_message, hang_up)
+        self._new.add(client)
         if len(self._clients) == 1:
             self._wake()
         elif self._snapshot is not None:
-            mailbox.put("snapshot", self._snapshot)
+            self._welcome(client, mailbox, self._snapshot)
 
     def leave(self, client: StreamHandler) -> None:
         mailbox = self._clients.pop(client, None)
+        self._new.discard(client)
         if mailbox is not None:
             mailbox.close()
 
@@ -110,9 +119,14 @@ class Hub:
         """Send an encoded snapshot."""
         self._snapshot = body
         self._put("snapshot", body)
+        for client in tuple(self._new):
+            self._welcome(client, self._clients[client], body)
 
     def report(self, report: wire.Report) -> None:
-        self._put(f"report {report.run_id}", wire.encode(report))
+        """Send a report, also to clients that come later."""
+        body = wire.encode(report)
+        self._reports.put(report, body)
+        self._put(_kind(report.run_id), body)
 
     def config(self, config: wire.Config) -> None:
         message = wire.ConfigChanged(version=config.version, config=config)
@@ -125,8 +139,19 @@ class Hub:
             self.leave(client)
 
     def _put(self, kind: str, message: bytes) -> None:
-        for mailbox in self._clients.values():
-            mailbox.put(kind, message)
+        for client, mailbox in self._clients.items():
+            if client not in self._new:
+                mailbox.put(kind, message)
+
+    def _welcome(self, client: StreamHandler, mailbox: Mailbox, snapshot: bytes) -> None:
+        self._new.discard(client)
+        mailbox.put("snapshot", snapshot)
+        for run_id, body in self._reports.latest():
+            mailbox.put(_kind(run_id), body)
+
+
+def _kind(run_id: str) -> str:
+    return f"report {run_id}"
 
 
 class StreamHandler(Sentences, WebSocketMixin, WebSocketHandler, JupyterHandler):

@@ -16,6 +16,7 @@ from jupyterlab_vram.kernels.activity import leave_no_trace
 from jupyterlab_vram.kernels.channel import KernelChannel
 from jupyterlab_vram.kernels.describe import Describer
 from jupyterlab_vram.kernels.known import KnownKernel
+from jupyterlab_vram.kernels.offers import Rules
 from jupyterlab_vram.kernels.registry import KernelRegistry
 from jupyterlab_vram.kernels.remedies import Remedies
 from jupyterlab_vram.probe.open_devices import opens_gpu
@@ -82,10 +83,12 @@ def remedies(
     describer: Describer,
     read: Callable[[], Awaitable[wire.Snapshot]],
 ) -> Iterator[Callable[..., Remedies]]:
-    """Remedies for the server's kernels, with the operator's options."""
+    """Remedies for the server's kernels, with the operator's rules."""
     leave_no_trace(jp_serverapp.kernel_manager, jp_serverapp.web_app.settings)
     channel = KernelChannel(jp_serverapp.kernel_manager)
-    yield lambda **options: Remedies(registry, channel, read, describer.measured, **options)
+    yield lambda **rules: Remedies(
+        registry, channel, read, describer.measured, rules=Rules(**rules)
+    )
     channel.close()
 
 

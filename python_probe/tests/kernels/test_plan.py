@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 from jupyterlab_vram import wire
-from jupyterlab_vram.kernels.plan import Situation, make_plan
+from jupyterlab_vram.kernels.figures import Measured
+from jupyterlab_vram.kernels.plan import make_plan
+from jupyterlab_vram.kernels.situation import Situation
 
 GIB = 1 << 30
 MAIN = wire.Holder(gpu="GPU-1", pid=10, bytes=5 * GIB, kind="kernel", role="main", kernel_id="k")
@@ -17,7 +19,8 @@ def situation(holders: Sequence[wire.Holder], releasable: int | None) -> Situati
     held = sum(holder.bytes or 0 for holder in holders)
     use = wire.FrameworkUse(live=2 * GIB, cached=2 * GIB)
     kernel = wire.Kernel(id="k", name="python3", bytes=held, frameworks={"torch": use})
-    return Situation(kernel=kernel, holders=holders, releasable=releasable)
+    inside = Measured(at=0.0, frameworks=kernel.frameworks, releasable=releasable, devices={})
+    return Situation(kernel=kernel, holders=holders, inside=inside)
 
 
 def promises(now: Situation) -> dict[str, tuple[int | None, str]]:

@@ -59,13 +59,24 @@ async def test_plan_of_an_idle_kernel(remedies: Make, person: Open) -> None:
     assert plan.frameworks["simulated"].live == 3 * GIB
     assert plan.frameworks["simulated"].cached == 2 * GIB
     found = by_id(plan)
-    assert list(found) == ["collect", "release-cache", "restart", "shutdown"]
-    assert all(remedy.offered for remedy in plan.remedies)
+    assert list(found) == [
+        "park",
+        "collect",
+        "release-cache",
+        "unpin-exceptions",
+        "unpin-outputs",
+        "delete",
+        "restart",
+        "shutdown",
+    ]
+    assert all(remedy.offered or remedy.why_not for remedy in plan.remedies)
+    assert {"collect", "release-cache", "restart", "shutdown"} <= {
+        remedy.id for remedy in plan.remedies if remedy.offered
+    }
     assert [remedy.id for remedy in plan.remedies if remedy.default] == [
         "collect",
         "release-cache",
     ]
-    assert found["collect"].gain is None
     release = found["release-cache"]
     assert (release.gain, release.gain_is) == (2 * GIB, "exact")
     assert (found["restart"].gain, found["restart"].gain_is) == (5 * GIB + CONTEXT, "exact")
@@ -275,8 +286,9 @@ async def test_a_kernel_that_ends_in_the_middle(
 @pytest.mark.parametrize(
     ("ids", "error"),
     [
-        (["park"], NotOffered),
         (["delete"], NotOffered),
+        (["end-children"], NotOffered),
+        (["park", "restore"], NotOffered),
         (["collect", "collect"], NotOffered),
         (["restart", "shutdown"], NotOffered),
     ],

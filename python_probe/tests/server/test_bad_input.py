@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 
@@ -59,10 +60,29 @@ async def test_bodies(verb, path, body, ask):
         {"remedies": [{"id": "collect"}], "when": "never"},
         {"remedies": [{"id": "collect"}, {"id": "collect"}]},
         {"remedies": [{"id": "restart"}, {"id": "shutdown"}]},
-        {"remedies": [{"id": "park"}]},
-        {"remedies": [{"id": "delete", "names": ["x"]}]},
-        {"remedies": [{"id": "restart", "place": "cpu"}]},
+        {"remedies": [{"id": "park"}, {"id": "restore"}]},
+        {"remedies": [{"id": "delete"}]},
+        {"remedies": [{"id": "delete", "names": []}]},
+        {"remedies": [{"id": "delete", "names": ["x" * 1001]}]},
+        {"remedies": [{"id": "delete", "names": "x"}]},
+        {"remedies": [{"id": "delete", "names": ["x"], "all": True}]},
         {"remedies": [{"id": "collect", "names": []}]},
+        {"remedies": [{"id": "unpin-outputs", "all": "yes"}]},
+        {"remedies": [{"id": "unpin-exceptions", "all": True}]},
+        {"remedies": [{"id": "end-children"}]},
+        {"remedies": [{"id": "end-children", "pids": []}]},
+        {"remedies": [{"id": "end-children", "pids": [1]}]},
+        {"remedies": [{"id": "end-children", "pids": [2**62]}]},
+        {"remedies": [{"id": "end-children", "pids": [math.nan]}]},
+        {"remedies": [{"id": "end-children", "pids": ["1"]}]},
+        {"remedies": [{"id": "shutdown", "place": "cpu"}]},
+        {"remedies": [{"id": "restart", "place": ""}]},
+        {"remedies": [{"id": "restart", "place": "0"}]},
+        {"remedies": [{"id": "restart", "place": "GPU-of-nobody"}]},
+        {"remedies": [{"id": "restart", "place": "cpu\u0000; rm"}]},
+        {"remedies": [{"id": "restart", "place": "\U0001f4a9" * 200}]},
+        {"remedies": [{"id": "restart", "place": "x" * 201}]},
+        {"remedies": [{"id": "restart", "budget": 1}]},
     ],
     ids=str,
 )
@@ -71,6 +91,48 @@ async def test_remedies_that_make_no_sense(body, ask, jp_serverapp):
     code, answer = await ask(f"kernels/{kernel}/remedies", method="POST", body=body)
     refused(code, answer, 400)
     assert await jp_serverapp.kernel_manager.is_alive(kernel)
+
+
+async def test_more_names_than_a_request_may_carry(ask, jp_serverapp):
+    kernel = await jp_serverapp.kernel_manager.start_kernel()
+    body = {"remedies": [{"id": "delete", "names": ["x" * 1000] * 300}]}
+    refused(*await ask(f"kernels/{kernel}/remedies", method="POST", body=body), 413)
+
+
+async def test_names_that_are_no_variables_are_reported(ask, jp_serverapp):
+    """Whatever they are: not there, nothing deleted, nothing broken."""
+    kernel = await jp_serverapp.kernel_manager.start_kernel()
+    client = jp_serverapp.kernel_manager.get_kernel(kernel).client()
+    client.start_channels()
+    await client.wait_for_ready(timeout=30)
+    client.stop_channels()
+    names = [
+        "",
+        " ",
+        "a.b",
+        "x; y",
+        "__builtins__",
+        "In",
+        "\u202e",
+        "\U0001f4a9",
+        "None",
+        "x" * 1000,
+    ]
+    body = {"remedies": [{"id": "delete", "names": names}]}
+    code, report = await ask(f"kernels/{kernel}/remedies", method="POST", body=body)
+    assert code == 200, report
+    (step,) = report["steps"]
+    assert step["ok"] is not None
+    assert step["text"]
+    assert "Traceback" not in step["text"]
+    assert await jp_serverapp.kernel_manager.is_alive(kernel)
+
+
+@pytest.mark.parametrize("verb", ["GET", "DELETE"])
+async def test_nothing_to_stop(verb, ask, jp_serverapp):
+    kernel = await jp_serverapp.kernel_manager.start_kernel()
+    code, answer = await ask(f"kernels/{kernel}/remedies", method=verb)
+    refused(code, answer, 405 if verb == "GET" else 404)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +145,7 @@ async def test_remedies_that_make_no_sense(body, ask, jp_serverapp):
         {"thresholds": {"high": 2}},
         {"thresholds": {"hot": "80"}},
         {"thresholds": {"colour": 1}},
+        {"park_ticked": "yes"},
     ],
     ids=str,
 )
@@ -98,7 +161,11 @@ async def test_settings_that_make_no_sense(body, ask, service):
 )
 async def test_kernels_that_are_not(kernel, ask, http_server_client, jp_base_url, jp_auth_header):
     body = json.dumps({"remedies": [{"id": "collect"}]})
-    for verb, what, content in (("GET", "plan", None), ("POST", "remedies", body)):
+    for verb, what, content in (
+        ("GET", "plan", None),
+        ("POST", "remedies", body),
+        ("DELETE", "remedies", None),
+    ):
         # Not through jp_fetch, which would escape the path once more.
         response = await http_server_client.fetch(
             f"{jp_base_url}jupyterlab-vram/kernels/{kernel.replace(' ', '%20')}/{what}",
@@ -208,12 +275,13 @@ async def test_a_page_of_another_origin_can_change_nothing(
     for verb, path, body in (
         ("PUT", "config", {"interval": 2}),
         ("POST", f"kernels/{NOBODY}/remedies", {"remedies": [{"id": "restart"}]}),
+        ("DELETE", f"kernels/{NOBODY}/remedies", None),
         ("POST", "holders/end", {"pid": 1, "started_at": 0}),
     ):
         response = await http_server_client.fetch(
             f"{jp_base_url}jupyterlab-vram/{path}",
             method=verb,
-            body=json.dumps(body),
+            body=None if body is None else json.dumps(body),
             headers=headers,
             raise_error=False,
         )
