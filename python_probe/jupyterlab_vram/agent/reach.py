@@ -108,9 +108,16 @@ def _gradients(adapter: Any, framework: Any, obj: Any) -> Iterable[tuple[Any, in
 
 def _parts(obj: Any, kind: type) -> Iterable[Any]:
     if kind is types.FunctionType:
-        return [obj.__closure__, obj.__defaults__, obj.__kwdefaults__, obj.__dict__]
+        own = [obj.__closure__, obj.__defaults__, obj.__kwdefaults__, obj.__dict__]
+        return own + _unnamed(obj.__globals__)
     parts = gc.get_referents(obj)
     if kind is types.FrameType:
         others = (obj.f_globals, obj.f_builtins, obj.f_back)
-        return [part for part in parts if not any(part is other for other in others)]
+        own = [part for part in parts if not any(part is other for other in others)]
+        return own + _unnamed(obj.f_globals)
     return parts
+
+
+def _unnamed(names: dict[str, Any]) -> list[Any]:
+    """Globals that are no module's: a dict given to exec."""
+    return [] if "__name__" in names else [names]

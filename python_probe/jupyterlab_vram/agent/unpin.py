@@ -42,8 +42,8 @@ def exceptions(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     """``dropped``: how many errors' frames were emptied, or were dropped themselves."""
     shell = agent.shell
     errors = _Errors(_kept(shell))
-    theirs = [(name, _Errors(parts)) for name, parts in _of_the_user(shell)]
-    theirs = [(name, other) for name, other in theirs if not other.isdisjoint(errors)]
+    theirs = _theirs(shell, errors)
+    _end_debugger(shell)
     left = errors.empty([other for _, other in theirs])
     texts = []
     if errors.still_hold(agent):
@@ -157,15 +157,30 @@ def last_errors(shell: Any) -> list[Any]:
     return list(_kept(shell))
 
 
+def emptiable(shell: Any) -> list[Any]:
+    """The frames that ``exceptions`` would empty, and those that run as it looks."""
+    errors = _Errors(_kept(shell))
+    left = _suspended(errors.frames)
+    for _, other in _theirs(shell, errors):
+        left.update(other.frames)
+    return [frame for key, frame in errors.frames.items() if key not in left]
+
+
+def _theirs(shell: Any, errors: _Errors) -> list[tuple[str, _Errors]]:
+    """The user's variables with some of these errors, and what they have."""
+    theirs = [(name, _Errors(parts)) for name, parts in _of_the_user(shell)]
+    return [(name, other) for name, other in theirs if not other.isdisjoint(errors)]
+
+
 def _kept(shell: Any) -> Iterator[Any]:
     for name in LAST[:3]:
         yield getattr(sys, name, None)
-    for keeper in _keepers(shell):
+    for keeper in keepers(shell):
         yield from vars(keeper).values()
         yield from vars(getattr(keeper, "pdb", None) or keeper).values()
 
 
-def _keepers(shell: Any) -> list[Any]:
+def keepers(shell: Any) -> list[Any]:
     """IPython's objects with an error, a traceback or a frame as an attribute."""
     keepers = [
         shell.InteractiveTB,
@@ -179,19 +194,25 @@ def _keepers(shell: Any) -> list[Any]:
 def _drop(shell: Any) -> None:
     for name in LAST:
         vars(sys).pop(name, None)
-    for keeper in _keepers(shell):
+    for keeper in keepers(shell):
         for name, value in list(vars(keeper).items()):
-            if _is_error(value):
+            if is_error(value):
                 # Not deleted: IPython expects some of them to be there.
                 setattr(keeper, name, None)
-    # The debugger keeps the frame that it began with; IPython makes another when it needs one.
-    shell.InteractiveTB.pdb = None
+
+
+def _end_debugger(shell: Any) -> None:
+    """Of an earlier %debug: it keeps frames and their variables. The next %debug makes another."""
+    debugger = getattr(shell.InteractiveTB, "pdb", None)
+    if debugger is not None:
+        shell.InteractiveTB.pdb = None
+        vars(debugger).clear()
 
 
 def _of_the_user(shell: Any) -> Iterator[tuple[str, list[Any]]]:
     """The user's variables that are errors or have some in them, and those errors."""
     for name, value in user_variables(shell):
-        errors = [part for part in _inside(value) if _is_error(part)]
+        errors = [part for part in _inside(value) if is_error(part)]
         if errors:
             yield name, errors
 
@@ -204,7 +225,7 @@ def _inside(value: Any) -> list[Any]:
     return list(value.values()) if kind is dict else list(value)
 
 
-def _is_error(value: Any) -> bool:
+def is_error(value: Any) -> bool:
     return issubclass(type(value), (BaseException, types.TracebackType, types.FrameType))
 
 
@@ -223,7 +244,7 @@ class _Errors:
         stack = list(roots)
         while stack:
             value = stack.pop()
-            if id(value) in seen or not _is_error(value):
+            if id(value) in seen or not is_error(value):
                 continue
             seen.add(id(value))
             if type(value) is types.TracebackType:
@@ -249,8 +270,14 @@ class _Errors:
         self.emptied = [error for key, error in self.errors.items() if key not in self._left]
         functions = []
         suspended = _suspended(self.frames)
+        # All are cleared before it is looked who else has their variables: often another of them.
+        cleared = {
+            key
+            for key, frame in self.frames.items()
+            if key not in self._left and key not in suspended and _clear(frame)
+        }
         for key, frame in self.frames.items():
-            if key in self._left or (key not in suspended and _empty(frame)):
+            if key in self._left or (key in cleared and _forget_snapshot(frame)):
                 continue
             self._left.add(key)
             # That the kernel itself goes on, which called the first function, is no news.
@@ -278,21 +305,25 @@ def _suspended(frames: dict[int, Any]) -> set[int]:
     return found
 
 
-def _empty(frame: Any) -> bool:
-    """Let go of a frame's variables. False if it still runs, or if they are also elsewhere."""
+def _clear(frame: Any) -> bool:
+    """Let go of a frame's variables. False if it still runs."""
     try:
         frame.clear()
     except RuntimeError:
         return False
+    return True
+
+
+def _forget_snapshot(frame: Any) -> bool:
+    """Let go of the dict that locals() gives. False if somebody else has it, too."""
     if HAS_SNAPSHOTS and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        # The dict that locals() gives. Others may have it: the frame, the list here, ``snapshot``
-        # and the call's argument are four.
         for snapshot in [part for part in gc.get_referents(frame) if type(part) is dict]:
             if snapshot is frame.f_globals or snapshot is frame.f_builtins:
                 continue
+            # The frame, the list here, ``snapshot`` and the call's argument are four.
             if sys.getrefcount(snapshot) > 4:
                 return False
-        # Brings that dict up to date, so that it lets go as well.
+        # Brings that dict up to date with the frame, which has no variables any more.
         frame.f_locals  # noqa: B018
     return True
 
