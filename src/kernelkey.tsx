@@ -31,9 +31,9 @@ export function kernelKeyClass(key: IKernelKey, parked = false): string {
 }
 
 /** A kernel's letter chip for views without React. */
-export function createKernelKey(key: IKernelKey): HTMLElement {
+export function createKernelKey(key: IKernelKey, parked = false): HTMLElement {
   const chip = document.createElement('span');
-  chip.className = kernelKeyClass(key);
+  chip.className = kernelKeyClass(key, parked);
   chip.textContent = key.letter;
   chip.setAttribute('aria-hidden', 'true');
   return chip;

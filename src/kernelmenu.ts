@@ -5,6 +5,9 @@ import { CommandIDs } from './tokens';
 /** What can be done with one kernel; `null` draws a line. */
 const ITEMS: ReadonlyArray<string | null> = [
   CommandIDs.free,
+  CommandIDs.park,
+  CommandIDs.restore,
+  CommandIDs.cancel,
   null,
   CommandIDs.interrupt,
   CommandIDs.restart,

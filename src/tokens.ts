@@ -85,6 +85,15 @@ export interface IVramModel extends IDisposable {
   /** The last remedies that finished on a kernel, kept for an hour. */
   notice(kernelId: string): IKernelNotice | null;
 
+  /** The run on a kernel that goes on or waits for it to be idle, whichever client asked. */
+  running(kernelId: string): Report | null;
+
+  /**
+   * The plan that this browser last asked for, kept until something was run on the kernel or the
+   * kernel is gone.
+   */
+  lastPlan(kernelId: string): Plan | null;
+
   /** The kernel's GPU bytes in the last ten minutes as seen by this browser, oldest first. */
   sparkline(kernelId: string): ReadonlyArray<number | null>;
 
@@ -111,6 +120,9 @@ export interface IVramModel extends IDisposable {
    * bring it to this browser's views as they bring every other.
    */
   announce(report: Report): void;
+
+  /** Cancel a run that waits, or stop one after the step under way. */
+  cancel(kernelId: string): Promise<void>;
 
   /** End a process that `holders` names; the server checks that it still is the same one. */
   end(pid: number, startedAt: number): Promise<Ended>;
@@ -140,6 +152,12 @@ export namespace CommandIDs {
   export const freeSeveral = 'vram:free-several';
   /** Release cached blocks at once. Args: `{kernelId?}`. */
   export const releaseCache = 'vram:release-cache';
+  /** Move a kernel's GPU memory to host RAM. Args: `{kernelId?}`. */
+  export const park = 'vram:park';
+  /** Bring a parked kernel's memory back. Args: `{kernelId?}`. */
+  export const restore = 'vram:restore';
+  /** Cancel what waits for a kernel to be idle, or stop what runs on it. Args: `{kernelId?}`. */
+  export const cancel = 'vram:cancel';
   /** Restart a kernel after asking. Args: `{kernelId?}`. */
   export const restart = 'vram:restart';
   /** Shut a kernel down after asking. Args: `{kernelId?}`. */

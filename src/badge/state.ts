@@ -11,14 +11,15 @@ import {
 } from '../gpus';
 import type { ILanguage } from '../language';
 import { kernelNames } from '../names';
+import { remedyLabel } from '../remedylabel';
 import type { Gpu, Kernel, Snapshot } from '../service/wire';
 import type { IKernelKey, IVramModel } from '../tokens';
 
 /** What a badge shows; plain data, equal when nothing changed on screen. */
 export interface IBadgeState {
-  readonly kind: 'normal' | 'high' | 'unknown';
+  readonly kind: 'normal' | 'high' | 'unknown' | 'parked';
   /** What a click does. */
-  readonly action: 'open' | 'free' | 'help';
+  readonly action: 'open' | 'free' | 'help' | 'restore';
   readonly key: IKernelKey | null;
   /** Shares 0..1 of the fullest GPU that this kernel uses. */
   readonly bar: { readonly others: number; readonly own: number } | null;
@@ -87,15 +88,94 @@ export function badgeState(
     simulated: snapshot.source === 'simulated',
     faded: status !== 'live' || snapshot.state !== 'ok'
   };
-  if (isSizeHidden(snapshot, kernel)) {
-    return { ...common, ...hidden(model, snapshot, kernel, language) };
+  const particular = kernel.parked
+    ? parked(model, snapshot, kernel, kernel.parked, language)
+    : isSizeHidden(snapshot, kernel)
+      ? hidden(model, snapshot, kernel, language)
+      : kernel.bytes
+        ? sized(model, snapshot, kernel, language)
+        : null;
+  if (particular === null) {
+    return null;
   }
-  return kernel.bytes
-    ? { ...common, ...sized(model, snapshot, kernel, language) }
-    : null;
+  const { tip } = particular;
+  const done = doneText(model, kernel.id, language);
+  return {
+    ...common,
+    ...particular,
+    tip: done === null ? tip : { ...tip, lines: [done, ...tip.lines] }
+  };
 }
 
 type Particular = Omit<IBadgeState, 'key' | 'simulated' | 'faded'>;
+
+/** What was done to the kernel's memory and when, from any browser; null for an hour of nothing. */
+function doneText(
+  model: IVramModel,
+  kernelId: string,
+  { trans, locale }: ILanguage
+): string | null {
+  const notice = model.notice(kernelId);
+  const done = notice?.report.steps.filter(({ ok }) => ok) ?? [];
+  if (notice === null || done.length === 0) {
+    return null;
+  }
+  const { report } = notice;
+  const what = new Intl.ListFormat(locale).format(
+    done.map(({ id }) => remedyLabel(trans, id))
+  );
+  const time = formatTime(report.at, locale);
+  return report.freed === null
+    ? trans.__('At %1: %2.', time, what)
+    : trans.__(
+        'At %1: freed %2 (%3).',
+        time,
+        formatBytes(report.freed, { locale }),
+        what
+      );
+}
+
+function parked(
+  model: IVramModel,
+  snapshot: Snapshot,
+  kernel: Kernel,
+  bytes: number,
+  language: ILanguage
+): Particular {
+  const { trans, locale } = language;
+  const size = formatBytes(bytes, { locale });
+  const gpus = gpuList(trans, Object.keys(kernel.gpus), snapshot);
+  const canRestore = model.status !== 'stale';
+  return {
+    kind: 'parked',
+    action: canRestore ? 'restore' : 'open',
+    bar: null,
+    size: trans.__('Parked · %1 in host RAM', size),
+    note: null,
+    label: trans.__(
+      'The GPU memory of this notebook is parked: %1 in host RAM.',
+      size
+    ),
+    tip: {
+      title: trans.__('%1 of this notebook waits in host RAM', size),
+      rows: [],
+      lines: [
+        ...warnings(model, snapshot, language),
+        kernel.bytes === null
+          ? trans.__('The kernel keeps all variables.')
+          : trans.__(
+              'The kernel keeps all variables and %1 of %2.',
+              formatBytes(kernel.bytes, { locale }),
+              gpus
+            ),
+        trans.__('The next cell you run brings them back if %1 is free.', size),
+        canRestore
+          ? trans.__('Click to restore now.')
+          : trans.__('Click to open.')
+      ]
+    }
+  };
+}
 
 function sized(
   model: IVramModel,

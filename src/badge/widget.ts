@@ -6,7 +6,7 @@ import type { ReadonlyJSONValue } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
-import { unknownIcon, warnIcon } from '../icons';
+import { parkedIcon, unknownIcon, warnIcon } from '../icons';
 import { createKernelKey, hueClass } from '../kernelkey';
 import { executeIfThere } from '../execute';
 import { openKernelMenuAt } from '../kernelmenu';
@@ -106,6 +106,9 @@ export class VramBadge extends Widget {
       case 'free':
         executeIfThere(commands, CommandIDs.free, { kernelId });
         break;
+      case 'restore':
+        executeIfThere(commands, CommandIDs.restore, { kernelId });
+        break;
       case 'help':
         void showDialog({
           title: this._state.tip.title,
@@ -145,7 +148,7 @@ export class VramBadge extends Widget {
       state.faded ? 'jp-mod-stale' : ''
     ].join(' ');
     this._button.setAttribute('aria-label', state.label);
-    if (state.action === 'open') {
+    if (state.action === 'open' || state.action === 'restore') {
       this._button.removeAttribute('aria-haspopup');
     } else {
       this._button.setAttribute('aria-haspopup', 'dialog');
@@ -187,7 +190,7 @@ namespace Private {
       );
     }
     if (state.key !== null && state.kind !== 'unknown') {
-      parts.push(createKernelKey(state.key));
+      parts.push(createKernelKey(state.key, state.kind === 'parked'));
       if (state.bar !== null) {
         const bar = text(`jp-Vram-Badge-bar ${hueClass(state.key)}`, '');
         bar.append(
@@ -196,6 +199,11 @@ namespace Private {
         );
         parts.push(bar);
       }
+    }
+    if (state.kind === 'parked') {
+      parts.push(
+        parkedIcon.element({ tag: 'span', className: 'jp-Vram-Icon' })
+      );
     }
     parts.push(text('jp-Vram-Badge-size', state.size));
     if (state.note !== null) {

@@ -12,6 +12,7 @@ import { details } from './details';
 import { freeDialog } from './dialog';
 import { endProcesses, leftovers, type IProcess } from './end';
 import { failureText } from './failure';
+import { parkToast, restoreToast, type IParkSubject } from './parktoasts';
 import { KernelRunner, openWidget } from './runner';
 import { FreeSession } from './session';
 import { kernelTitle } from './subject';
@@ -23,6 +24,9 @@ import {
   showToast,
   type IToast
 } from './toasts';
+
+// With the dialogs, not with JupyterLab.
+import '../../style/free.css';
 
 /**
  * What the commands do. Loaded when the first of them is used.
@@ -49,11 +53,13 @@ export class FreeActions {
     void session.load();
     await freeDialog(session, {
       restart: () => void commands.execute(CommandIDs.restart, { kernelId }),
+      restore: () => void commands.execute(CommandIDs.restore, { kernelId }),
       end: processes =>
         void commands.execute(CommandIDs.end, {
           processes: processes.map(process => ({ ...process }))
         }),
-      copyDetails: () => this.copyDetails(kernelId)
+      copy: text => this._copy(text),
+      copyDetails: report => this.copyDetails(kernelId, report)
     }).launch();
     if (session.phase.kind !== 'running') {
       session.dispose();
@@ -94,6 +100,32 @@ export class FreeActions {
 
   async releaseCache(kernelId: string): Promise<void> {
     await this._say(kernelId, { id: 'release-cache' });
+  }
+
+  async park(kernelId: string): Promise<void> {
+    const subject = this._parkSubject(kernelId);
+    await this._say(kernelId, { id: 'park' }, undefined, async report => {
+      await this._model.refresh();
+      return parkToast(subject, report);
+    });
+  }
+
+  async restore(kernelId: string): Promise<void> {
+    const subject = this._parkSubject(kernelId);
+    const parked = this._model.kernel(kernelId)?.parked ?? null;
+    await this._say(kernelId, { id: 'restore' }, undefined, async report => {
+      await this._model.refresh();
+      return restoreToast(subject, report, parked);
+    });
+  }
+
+  /** Cancel what waits for the kernel, or stop what runs on it after the step under way. */
+  async cancel(kernelId: string): Promise<void> {
+    try {
+      await this._model.cancel(kernelId);
+    } catch (error) {
+      showToast(failureToast(failureText(this._trans, error)));
+    }
   }
 
   async interrupt(kernelId: string): Promise<void> {
@@ -167,17 +199,29 @@ export class FreeActions {
     }
   }
 
-  /** Of one kernel, or of the whole reading. */
-  copyDetails(kernelId?: string): void {
+  /** Of one kernel, or of the whole reading; with what a run brought. */
+  copyDetails(kernelId?: string, report?: Report): void {
     const { name, version } = this._app;
-    Clipboard.copyToSystem(
-      details(this._model, `${name} ${version}`, kernelId)
-    );
+    this._copy(details(this._model, `${name} ${version}`, kernelId, report));
+  }
+
+  private _copy(text: string): void {
+    Clipboard.copyToSystem(text);
     showToast({
-      message: this._trans.__('Details copied to the clipboard.'),
+      message: this._trans.__('Copied to the clipboard.'),
       type: 'info',
       autoClose: 3000
     });
+  }
+
+  private _parkSubject(kernelId: string): IParkSubject {
+    return {
+      model: this._model,
+      commands: this._app.commands,
+      kernelId,
+      name: kernelTitle(this._model, kernelId, this._trans),
+      language: this._language
+    };
   }
 
   private _session(kernelId: string): FreeSession {
@@ -204,15 +248,23 @@ export class FreeActions {
   /** Run one step and show what came of it; `toast` null shows nothing. */
   private async _say(
     kernelId: string,
-    step: { id: 'release-cache' | 'interrupt' | 'restart' | 'shutdown' },
+    step: {
+      id:
+        | 'release-cache'
+        | 'park'
+        | 'restore'
+        | 'interrupt'
+        | 'restart'
+        | 'shutdown';
+    },
     shown?: string,
-    toast?: (report: Report) => IToast | null
+    toast?: (report: Report) => IToast | null | Promise<IToast | null>
   ): Promise<void> {
     const name = kernelTitle(this._model, kernelId, this._trans);
     let result: IToast | null;
     try {
       const report = await this._runner.run(kernelId, { remedies: [step] });
-      result = toast ? toast(report) : this._reportToast(name, report);
+      result = toast ? await toast(report) : this._reportToast(name, report);
     } catch (error) {
       result = failureToast(failureText(this._trans, error));
     }

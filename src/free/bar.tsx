@@ -7,6 +7,8 @@ export interface IBarProps {
   held: number | null;
   /** What is or will be returned. */
   gone: number | null;
+  /** What the framework keeps to reuse it, part of what stays. */
+  cached: number | null;
   /** The driver's own share of the process, part of what stays. */
   context: number | null;
   kernelKey: IKernelKey | null;
@@ -14,12 +16,16 @@ export interface IBarProps {
   label: string;
 }
 
-/** A kernel's memory: what goes (hatched), what stays in use (solid), the driver context (outline). */
+/**
+ * A kernel's memory: what goes (thin lines), what stays in use (solid), what stays cached
+ * (stripes), the driver context (outline).
+ */
 export function Bar(props: IBarProps): JSX.Element {
   const held = props.held ?? 0;
   const gone = Math.min(props.gone ?? 0, held);
   const context = Math.min(props.context ?? 0, held - gone);
-  const live = held - gone - context;
+  const cached = Math.min(props.cached ?? 0, held - gone - context);
+  const live = held - gone - context - cached;
   const hue = props.kernelKey ? hueClass(props.kernelKey) : '';
   return (
     <div
@@ -31,6 +37,7 @@ export function Bar(props: IBarProps): JSX.Element {
         [
           ['gone', gone],
           ['live', live],
+          ['cached', cached],
           ['context', context]
         ] as const
       ).map(([part, bytes]) =>

@@ -1,23 +1,17 @@
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { ILanguage } from '../language';
-import type { Remedy } from '../service/wire';
 import { sumOfAll } from '../sums';
-import {
-  addAmounts,
-  amountOf,
-  chosen,
-  lossOf,
-  UNKNOWN_AMOUNT,
-  type IAmount
-} from './planmodel';
+import { addAmounts, UNKNOWN_AMOUNT, type IAmount } from './amounts';
+import { lossOf } from './planmodel';
 import { outcomeOf, type Outcome } from './resultmodel';
+import { stepsOf, totalOf, type IPlanStep } from './selection';
 import type { FreeSession, IResult } from './session';
 import { planSentence } from './words';
 
 /** What a batch runs in one kernel. */
 export interface IOffer {
-  readonly remedies: readonly Remedy[];
+  readonly steps: readonly IPlanStep[];
   readonly amount: IAmount;
   /** What the kernel holds; null = not known. */
   readonly held: number | null;
@@ -131,12 +125,12 @@ export function offerOf({ phase }: FreeSession): IOffer | null {
   if (phase.kind !== 'plan') {
     return null;
   }
-  const remedies = chosen(phase.plan, phase.ticks);
-  return remedies.length === 0
+  const steps = stepsOf(phase.plan, phase.selection);
+  return steps.length === 0
     ? null
     : {
-        remedies,
-        amount: amountOf(remedies, phase.plan.bytes),
+        steps,
+        amount: totalOf(steps, phase.plan.bytes),
         held: phase.plan.bytes
       };
 }
@@ -167,7 +161,7 @@ export function whyNothing({ phase, language }: FreeSession): string {
 export function together(offers: Iterable<IOffer>): IOffer {
   const all = [...offers];
   return {
-    remedies: all.flatMap(({ remedies }) => remedies),
+    steps: all.flatMap(({ steps }) => steps),
     amount: addAmounts(all.map(({ amount }) => amount)),
     held: sumOfAll(all.map(({ held }) => held))
   };
@@ -188,7 +182,7 @@ export function batchResult(sessions: Iterable<FreeSession>): IBatchResult {
   );
   return {
     outcome:
-      (['failed', 'survivors', 'short'] as const).find(outcome =>
+      (['failed', 'survivors', 'stopped', 'short'] as const).find(outcome =>
         outcomes.includes(outcome)
       ) ?? 'done',
     failed: outcomes.filter(outcome => outcome === 'failed').length,

@@ -9,6 +9,7 @@ import React from 'react';
 import { formatBytes } from '../format';
 import { warnIcon } from '../icons';
 import { KernelKey } from '../kernelkey';
+import { remedyLabel } from '../remedylabel';
 import type { Report } from '../service/wire';
 import {
   batchResult,
@@ -19,12 +20,12 @@ import {
   type IOffer
 } from './batch';
 import { GroupTitle } from './plan';
-import { amountText, buttonText, footnote, worstLoss } from './planmodel';
+import { amountText } from './amounts';
+import { buttonText, footnote, worstLoss } from './planmodel';
 import { outcomeOf, outcomeTitle, shortText } from './resultmodel';
 import { outcomeIcon, StepLine } from './running';
 import type { FreeSession } from './session';
 import { FreeShell, type IFooter } from './shell';
-import { remedyLabel } from './words';
 
 /** The dialog of several kernels. */
 export function batchDialog(batch: FreeBatch): FreeShell {
@@ -74,15 +75,15 @@ function footerOf(batch: FreeBatch): IFooter {
         secondary: { label: trans.__('Cancel'), kind: 'reject', does: 'close' }
       };
     case 'plan': {
-      const { remedies, amount, held } = together(batch.ticked.values());
+      const { steps, amount, held } = together(batch.ticked.values());
       return {
         phase,
-        note: footnote(language, remedies, amount, held),
+        note: footnote(language, steps, amount, held),
         secondary: { label: trans.__('Cancel'), kind: 'reject', does: 'close' },
         primary: {
-          label: buttonText(language, remedies, amount),
-          kind: worstLoss(remedies) === 'work' ? 'warn' : 'accept',
-          disabled: remedies.length === 0,
+          label: buttonText(language, steps, amount),
+          kind: worstLoss(steps) === 'work' ? 'warn' : 'accept',
+          disabled: steps.length === 0,
           does: 'run'
         }
       };
@@ -181,9 +182,7 @@ function KernelBox(props: {
         {phase.kind === 'loading'
           ? trans.__('Measuring what can be freed…')
           : offer
-            ? offer.remedies
-                .map(remedy => remedyLabel(trans, remedy.id))
-                .join(' · ')
+            ? offer.steps.map(({ id }) => remedyLabel(trans, id)).join(' · ')
             : whyNothing(session)}
       </small>
     </div>

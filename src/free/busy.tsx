@@ -1,11 +1,12 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import type { ILanguage } from '../language';
+import { remedyLabel } from '../remedylabel';
 import type { Plan } from '../service/wire';
 import { Banner } from './banner';
 import { busyChoices, type IBusyChoice } from './busymodel';
-import { amountText } from './planmodel';
-import { planSentence, remedyLabel } from './words';
+import { amountText } from './amounts';
+import { planSentence } from './words';
 
 export interface IBusyViewProps {
   plan: Plan;
@@ -20,7 +21,11 @@ export function BusyView(props: IBusyViewProps): JSX.Element {
   const { trans } = language;
   return (
     <>
-      <Banner tone="note">{planSentence(trans, plan)}</Banner>
+      <Banner tone="note">
+        {planSentence(trans, plan)}{' '}
+        {plan.measured_at !== null &&
+          trans.__('The amounts below were measured before.')}
+      </Banner>
       <div
         role="radiogroup"
         aria-label={trans.__('How to free memory of a running kernel')}

@@ -5,6 +5,7 @@ import type {
   ReadonlyJSONObject,
   ReadonlyPartialJSONObject
 } from '@lumino/coreutils';
+import type { Report } from '../service/wire';
 import { CommandIDs, type IVramModel } from '../tokens';
 import type { FreeActions } from './actions';
 import type { IProcess } from './end';
@@ -78,6 +79,30 @@ export function addCommands(options: ICommandsOptions): string[] {
       ? trans.__('A cell is running. “Free GPU Memory…” can wait for its end.')
       : null);
 
+  const runOf = (args: Args): Report | null => {
+    const kernelId = kernelOf(args);
+    return kernelId === null ? null : model.running(kernelId);
+  };
+
+  const isParked = (args: Args): boolean => {
+    const kernelId = kernelOf(args);
+    return kernelId !== null && !!model.kernel(kernelId)?.parked;
+  };
+
+  const whyNoPark = (args: Args): string | null =>
+    whyNoRelease(args) ??
+    (isParked(args) ? trans.__('It is parked already.') : null);
+
+  const whyNoRestore = (args: Args): string | null =>
+    whyNoKernel(args) ??
+    (isParked(args) ? null : trans.__('Nothing of this kernel is parked.'));
+
+  const whyNoCancel = (args: Args): string | null =>
+    whyNoKernel(args) ??
+    (runOf(args) === null
+      ? trans.__('Nothing waits for this kernel or runs on it.')
+      : null);
+
   const whyNoEnd = (args: Args): string | null =>
     whyNoServer() ??
     (processesIn(args) === undefined &&
@@ -95,21 +120,43 @@ export function addCommands(options: ICommandsOptions): string[] {
       : trans.__('This kernel has no notebook.');
   };
 
-  commands.addCommand(CommandIDs.free, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Free GPU Memory…')
-        : trans.__('Free GPU Memory of %1…', name);
-    },
-    caption: args =>
-      whyNoKernel(args) ??
-      trans.__(
-        'Show what can be freed, and what is lost by it. Changes nothing yet.'
-      ),
-    isEnabled: args => whyNoKernel(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).free(kernelOf(args)!)
+  /** A command on one kernel, the current notebook's by default. */
+  const addKernelCommand = (
+    id: string,
+    command: {
+      label: (args: Args) => string;
+      /** The label where it isn't clear which kernel is meant. */
+      labelOf: (name: string, args: Args) => string;
+      caption: string;
+      /** Why it can't be used, else null. */
+      whyNot: (args: Args) => string | null;
+      /** Whether it stands in a kernel's own menu; always, unless given. */
+      inMenu?: (args: Args) => boolean;
+      run: (does: FreeActions, kernelId: string) => Promise<void>;
+    }
+  ): void => {
+    const { label, labelOf, caption, whyNot, inMenu, run } = command;
+    commands.addCommand(id, {
+      label: args => {
+        const name = namedIn(args);
+        return name === null ? label(args) : labelOf(name, args);
+      },
+      caption: args => whyNot(args) ?? caption,
+      isEnabled: args => whyNot(args) === null,
+      isVisible: args => !args.menu || !inMenu || inMenu(args),
+      describedBy: { args: kernelArgs(trans) },
+      execute: async args => run(await actions(), kernelOf(args)!)
+    });
+  };
+
+  addKernelCommand(CommandIDs.free, {
+    label: () => trans.__('Free GPU Memory…'),
+    labelOf: name => trans.__('Free GPU Memory of %1…', name),
+    caption: trans.__(
+      'Show what can be freed, and what is lost by it. Changes nothing yet.'
+    ),
+    whyNot: whyNoKernel,
+    run: (does, kernelId) => does.free(kernelId)
   });
 
   commands.addCommand(CommandIDs.freeSeveral, {
@@ -142,66 +189,77 @@ export function addCommands(options: ICommandsOptions): string[] {
     execute: async args => (await actions()).freeSeveral(kernelsIn(args))
   });
 
-  commands.addCommand(CommandIDs.releaseCache, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Release Cached GPU Memory')
-        : trans.__('Release Cached GPU Memory of %1', name);
-    },
-    caption: args =>
-      whyNoRelease(args) ??
-      trans.__(
-        'Give back blocks that the framework keeps to reuse them. Nothing is lost.'
-      ),
-    isEnabled: args => whyNoRelease(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).releaseCache(kernelOf(args)!)
+  addKernelCommand(CommandIDs.releaseCache, {
+    label: () => trans.__('Release Cached GPU Memory'),
+    labelOf: name => trans.__('Release Cached GPU Memory of %1', name),
+    caption: trans.__(
+      'Give back blocks that the framework keeps to reuse them. Nothing is lost.'
+    ),
+    whyNot: whyNoRelease,
+    run: (does, kernelId) => does.releaseCache(kernelId)
   });
 
-  commands.addCommand(CommandIDs.interrupt, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Interrupt Kernel')
-        : trans.__('Interrupt Kernel of %1', name);
-    },
-    caption: args =>
-      whyNoInterrupt(args) ??
-      trans.__('Stop the running cell. Variables stay.'),
-    isEnabled: args => whyNoInterrupt(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).interrupt(kernelOf(args)!)
+  addKernelCommand(CommandIDs.park, {
+    label: () => trans.__('Park GPU Memory in Host RAM'),
+    labelOf: name => trans.__('Park GPU Memory of %1 in Host RAM', name),
+    caption: trans.__(
+      'Move what variables hold to host RAM. Nothing is lost; the next cell brings it back.'
+    ),
+    whyNot: whyNoPark,
+    inMenu: args => !isParked(args),
+    run: (does, kernelId) => does.park(kernelId)
   });
 
-  commands.addCommand(CommandIDs.restart, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Restart Kernel…')
-        : trans.__('Restart Kernel of %1…', name);
-    },
-    caption: args =>
-      whyNoKernel(args) ??
-      trans.__('Ask, restart, then check that the GPU memory is back.'),
-    isEnabled: args => whyNoKernel(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).restart(kernelOf(args)!)
+  addKernelCommand(CommandIDs.restore, {
+    label: () => trans.__('Restore Parked GPU Memory'),
+    labelOf: name => trans.__('Restore Parked GPU Memory of %1', name),
+    caption: trans.__('Move what was parked in host RAM back to the GPU.'),
+    whyNot: whyNoRestore,
+    inMenu: isParked,
+    run: (does, kernelId) => does.restore(kernelId)
   });
 
-  commands.addCommand(CommandIDs.shutdown, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Shut Down Kernel…')
-        : trans.__('Shut Down Kernel of %1…', name);
-    },
-    caption: args =>
-      whyNoKernel(args) ??
-      trans.__('Ask, shut down, then check that the GPU memory is back.'),
-    isEnabled: args => whyNoKernel(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).shutdown(kernelOf(args)!)
+  addKernelCommand(CommandIDs.cancel, {
+    label: args =>
+      runOf(args)?.waiting
+        ? trans.__('Don’t Free GPU Memory When Idle')
+        : trans.__('Stop Freeing GPU Memory'),
+    labelOf: (name, args) =>
+      runOf(args)?.waiting
+        ? trans.__('Don’t Free GPU Memory of %1 When Idle', name)
+        : trans.__('Stop Freeing GPU Memory of %1', name),
+    caption: trans.__(
+      'Leave out the steps that have not begun. What is done stays done.'
+    ),
+    whyNot: whyNoCancel,
+    inMenu: args => runOf(args) !== null,
+    run: (does, kernelId) => does.cancel(kernelId)
+  });
+
+  addKernelCommand(CommandIDs.interrupt, {
+    label: () => trans.__('Interrupt Kernel'),
+    labelOf: name => trans.__('Interrupt Kernel of %1', name),
+    caption: trans.__('Stop the running cell. Variables stay.'),
+    whyNot: whyNoInterrupt,
+    run: (does, kernelId) => does.interrupt(kernelId)
+  });
+
+  addKernelCommand(CommandIDs.restart, {
+    label: () => trans.__('Restart Kernel…'),
+    labelOf: name => trans.__('Restart Kernel of %1…', name),
+    caption: trans.__('Ask, restart, then check that the GPU memory is back.'),
+    whyNot: whyNoKernel,
+    run: (does, kernelId) => does.restart(kernelId)
+  });
+
+  addKernelCommand(CommandIDs.shutdown, {
+    label: () => trans.__('Shut Down Kernel…'),
+    labelOf: name => trans.__('Shut Down Kernel of %1…', name),
+    caption: trans.__(
+      'Ask, shut down, then check that the GPU memory is back.'
+    ),
+    whyNot: whyNoKernel,
+    run: (does, kernelId) => does.shutdown(kernelId)
   });
 
   commands.addCommand(CommandIDs.end, {
@@ -214,18 +272,12 @@ export function addCommands(options: ICommandsOptions): string[] {
     execute: async args => (await actions()).end(processesIn(args))
   });
 
-  commands.addCommand(CommandIDs.openNotebook, {
-    label: args => {
-      const name = namedIn(args);
-      return name === null
-        ? trans.__('Open Notebook')
-        : trans.__('Open %1', name);
-    },
-    caption: args =>
-      whyNoNotebook(args) ?? trans.__('Open the notebook of this kernel.'),
-    isEnabled: args => whyNoNotebook(args) === null,
-    describedBy: { args: kernelArgs(trans) },
-    execute: async args => (await actions()).openNotebook(kernelOf(args)!)
+  addKernelCommand(CommandIDs.openNotebook, {
+    label: () => trans.__('Open Notebook'),
+    labelOf: name => trans.__('Open %1', name),
+    caption: trans.__('Open the notebook of this kernel.'),
+    whyNot: whyNoNotebook,
+    run: (does, kernelId) => does.openNotebook(kernelId)
   });
 
   commands.addCommand(CommandIDs.copyDetails, {
@@ -243,6 +295,9 @@ export function addCommands(options: ICommandsOptions): string[] {
   return [
     CommandIDs.free,
     CommandIDs.releaseCache,
+    CommandIDs.park,
+    CommandIDs.restore,
+    CommandIDs.cancel,
     CommandIDs.interrupt,
     CommandIDs.restart,
     CommandIDs.shutdown,

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
-import { amountText, type IAmount } from './planmodel';
+import { amountText, type IAmount } from './amounts';
 import { gpuTitle, kernelTitle } from './subject';
 
 /** A dialog of ours whose focus starts on the button that changes nothing. */

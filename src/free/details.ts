@@ -1,5 +1,5 @@
 import { formatBytes } from '../format';
-import type { Holder, Kernel } from '../service/wire';
+import type { Holder, Kernel, Report } from '../service/wire';
 import type { IVramModel } from '../tokens';
 
 /**
@@ -9,11 +9,13 @@ import type { IVramModel } from '../tokens';
  * Not translated: it is read by those who look into problems. Exact bytes beside GiB.
  *
  * @param application - Name and version of what this runs in.
+ * @param report - What a run on the kernel brought.
  */
 export function details(
   model: IVramModel,
   application: string,
-  kernelId?: string
+  kernelId?: string,
+  report?: Report
 ): string {
   const { snapshot, status } = model;
   const lines = [application];
@@ -59,7 +61,22 @@ export function details(
         `unattributed on ${gpu}: ${size(bytes)}: ${reason}`
     )
   );
+  if (report) {
+    lines.push(...reportLines(report));
+  }
   return lines.join('\n');
+}
+
+function reportLines({ steps, freed, remains }: Report): string[] {
+  return [
+    ...steps.map(
+      step =>
+        `step ${step.id}: ${step.ok === null ? 'not run' : step.ok ? 'done' : 'failed'}, ` +
+        `${size(step.before)} before, ${size(step.after)} after by the ${step.freed_by ?? '—'}, ` +
+        `${step.seconds?.toFixed(1) ?? '—'} s; ${step.text ?? '—'}`
+    ),
+    `freed ${size(freed)}, remains ${size(remains.bytes)}: ${remains.why ?? '—'}`
+  ];
 }
 
 function kernelLines(kernel: Kernel): string[] {

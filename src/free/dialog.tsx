@@ -2,12 +2,15 @@ import { ReactWidget, UseSignal } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
 import { KernelKey } from '../kernelkey';
+import type { Report } from '../service/wire';
 import { Banner } from './banner';
 import { BusyView } from './busy';
 import { footerOf, titleOf } from './footer';
+import { placesFor } from './places';
 import { PlanView } from './plan';
 import { ResultView } from './result';
-import { currentStep, RunningView } from './running';
+import { RunningView } from './running';
+import { currentStep } from './runningmodel';
 import type { FreeSession } from './session';
 import { FreeShell } from './shell';
 import { gpuTitle, measuredText, stateText } from './subject';
@@ -15,8 +18,10 @@ import { gpuTitle, measuredText, stateText } from './subject';
 /** What the dialog asks of its surroundings; each closes the dialog first where it opens another. */
 export interface IFreeActions {
   restart: () => void;
+  restore: () => void;
   end: (processes: { pid: number; startedAt: number }[]) => void;
-  copyDetails: () => void;
+  copy: (text: string) => void;
+  copyDetails: (report: Report) => void;
 }
 
 /** The dialog of one kernel. */
@@ -29,6 +34,10 @@ export function freeDialog(
     trans: session.language.trans,
     body: new FreeBody(session, {
       ...actions,
+      restore: () => {
+        dialog.reject();
+        actions.restore();
+      },
       end: processes => {
         dialog.reject();
         actions.end(processes);
@@ -38,6 +47,7 @@ export function freeDialog(
     footer: () => footerOf(session),
     run: () => session.run(),
     load: () => session.load(),
+    stop: () => session.stop(),
     restart: actions.restart
   });
   return dialog;
@@ -91,8 +101,8 @@ function Subject(props: { session: FreeSession }): JSX.Element | null {
     parts.push(
       trans.__(
         'step %1 of %2',
-        Math.min(step + 1, phase.remedies.length),
-        phase.remedies.length
+        Math.min(step + 1, phase.steps.length),
+        phase.steps.length
       )
     );
   } else if (plan?.measured_at) {
@@ -140,9 +150,15 @@ function PhaseView(props: {
       return (
         <PlanView
           plan={phase.plan}
-          ticks={phase.ticks}
+          selection={phase.selection}
+          places={placesFor(model, Object.keys(phase.plan.gpus), language)}
+          canRunAgain={session.canRunAgain}
           kernelKey={kernelKey}
+          parked={model.kernel(kernelId)?.parked ?? null}
           onTick={id => session.tick(id)}
+          onSelect={change => session.select(change)}
+          onRestore={actions.restore}
+          onCopy={actions.copy}
           language={language}
         />
       );
@@ -165,7 +181,8 @@ function PhaseView(props: {
           kernelKey={kernelKey}
           model={model}
           onPlanAgain={() => void session.load()}
-          onCopy={actions.copyDetails}
+          onCopy={() => actions.copyDetails(phase.result.report)}
+          onRestore={actions.restore}
           onEnd={actions.end}
           language={language}
         />

@@ -10,8 +10,9 @@ import type { IVramModel } from '../tokens';
 import { ask } from './confirm';
 import { failureText } from './failure';
 import { ProcessLine } from './result';
+import { shorten } from './shorten';
 import { gpuTitle } from './subject';
-import { failureToast, showToast, shorten, type IToast } from './toasts';
+import { failureToast, showToast, type IToast } from './toasts';
 
 /** A process as the reading named it; the server checks that it still is the same one. */
 export interface IProcess {

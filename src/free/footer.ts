@@ -1,7 +1,8 @@
 import { formatBytes } from '../format';
-import { amountOf, buttonText, chosen, footnote, worstLoss } from './planmodel';
+import { buttonText, footnote, worstLoss } from './planmodel';
 import { outcomeOf, outcomeTitle, processEnded } from './resultmodel';
-import { isWaiting } from './running';
+import { canStop, isWaiting } from './runningmodel';
+import { stepsOf, totalOf } from './selection';
 import type { FreeSession } from './session';
 import type { IFooter, IFooterButton } from './shell';
 
@@ -52,23 +53,23 @@ export function footerOf(session: FreeSession): IFooter {
         }
       };
     case 'plan': {
-      const { plan, ticks } = phase;
-      const remedies = chosen(plan, ticks);
-      const amount = amountOf(remedies, plan.bytes);
+      const { plan, selection } = phase;
+      const steps = stepsOf(plan, selection);
+      const amount = totalOf(steps, plan.bytes);
       return {
         phase: phase.kind,
-        note: footnote(language, remedies, amount, plan.bytes),
+        note: footnote(language, steps, amount, plan.bytes),
         secondary: cancel,
         primary: {
-          label: buttonText(language, remedies, amount),
-          kind: worstLoss(remedies) === 'work' ? 'warn' : 'accept',
-          disabled: remedies.length === 0,
+          label: buttonText(language, steps, amount),
+          kind: worstLoss(steps) === 'work' ? 'warn' : 'accept',
+          disabled: steps.length === 0,
           does: 'run'
         }
       };
     }
     case 'busy': {
-      const { id, amount, remedies } = phase.choice;
+      const { id, amount, steps } = phase.choice;
       return {
         phase: phase.kind,
         note:
@@ -82,20 +83,34 @@ export function footerOf(session: FreeSession): IFooter {
               ? trans.__('Free when idle')
               : id === 'interrupt'
                 ? trans.__('Interrupt and free')
-                : buttonText(language, remedies, amount),
+                : buttonText(language, steps, amount),
           kind: id === 'wait' ? 'accept' : 'warn',
           does: 'run'
         }
       };
     }
-    case 'running':
+    case 'running': {
+      const waiting = isWaiting(phase);
+      const stop: IFooterButton = {
+        label: waiting
+          ? trans.__('Don’t wait')
+          : trans.__('Stop after this step'),
+        kind: 'reject',
+        does: 'stop'
+      };
       return {
         phase: phase.kind,
-        note: trans.__(
-          'You can close this; it goes on, and the result is shown.'
-        ),
-        secondary: close
+        note: waiting
+          ? trans.__('You can close this; it stays scheduled.')
+          : phase.stopping === ''
+            ? trans.__('Stops after this step. Steps already done stay done.')
+            : trans.__(
+                'You can close this; it goes on, and the result is shown.'
+              ),
+        secondary: canStop(phase) ? stop : close,
+        primary: canStop(phase) ? { ...close, kind: 'accept' } : undefined
       };
+    }
     case 'result': {
       const { report, expected } = phase.result;
       const done: IFooterButton = {
@@ -106,7 +121,8 @@ export function footerOf(session: FreeSession): IFooter {
       if (processEnded(report)) {
         return { phase: phase.kind, note: '', primary: done };
       }
-      if (outcomeOf(report, expected) === 'done') {
+      const outcome = outcomeOf(report, expected);
+      if (outcome === 'done' || outcome === 'stopped') {
         return {
           phase: phase.kind,
           note: '',

@@ -4,27 +4,26 @@ import React from 'react';
 import { formatBytes } from '../format';
 import type { ILanguage } from '../language';
 import { doneIcon, noteIcon, warnIcon } from '../icons';
-import type { Plan, Remedy } from '../service/wire';
+import type { Remedy } from '../service/wire';
 import type { IKernelKey } from '../tokens';
+import { amountText, remaining } from './amounts';
 import { Banner } from './banner';
 import { Bar } from './bar';
+import { poolAdvice } from './hints';
+import { HolderList } from './holderlist';
+import { LOSSES, shownRemedies, whyOff, type Loss } from './planmodel';
+import { PoolHints } from './pooladvice';
 import {
   amountOf,
-  amountText,
-  chosen,
   coveredBy,
-  gainOf,
-  initialTicks,
-  LOSSES,
-  remaining,
-  shownRemedies,
-  whyOff,
-  type IAmount,
-  type Loss,
-  type RemedyId,
-  type Ticks
-} from './planmodel';
-import { planSentence, remedyCost, remedyLabel } from './words';
+  isInitial,
+  stepsOf,
+  tickOf,
+  totalOf
+} from './selection';
+import { StepOptions, type IPlanProps } from './stepoptions';
+import { cachedAfter, contextOf } from './uses';
+import { planSentence, stepCost, stepLabel } from './words';
 
 const ICONS: Record<Loss, LabIcon> = {
   nothing: doneIcon,
@@ -32,39 +31,57 @@ const ICONS: Record<Loss, LabIcon> = {
   work: warnIcon
 };
 
-export interface IPlanViewProps {
-  plan: Plan;
-  ticks: Ticks;
+export interface IPlanViewProps extends IPlanProps {
   kernelKey: IKernelKey | null;
-  onTick: (id: RemedyId) => void;
-  language: ILanguage;
+  /** Bytes that wait in host RAM; null = nothing is parked. */
+  parked: number | null;
+  onRestore: () => void;
+  onCopy: (code: string) => void;
 }
 
 /** The plan: what is held now and after, and the steps in groups by what they lose. */
 export function PlanView(props: IPlanViewProps): JSX.Element {
-  const { plan, ticks, language } = props;
+  const { plan, selection, language, parked } = props;
   const { trans } = language;
-  const remedies = chosen(plan, ticks);
-  const amount = amountOf(remedies, plan.bytes);
-  const asOpened = sameTicks(ticks, initialTicks(plan));
   const text = planSentence(trans, plan);
+  const advice = poolAdvice(trans, plan);
   return (
     <>
       {text && <Banner tone="note">{text}</Banner>}
-      <BeforeAfter {...props} amount={amount} />
+      {advice.map(({ sentence }) => (
+        <Banner key={sentence} tone="note">
+          {sentence}
+        </Banner>
+      ))}
+      {parked !== null && (
+        <Banner tone="note">
+          {trans.__(
+            '%1 of this notebook waits in host RAM. The next cell you run brings it back.',
+            formatBytes(parked, language)
+          )}{' '}
+          <button className="jp-Vram-FreeLink" onClick={props.onRestore}>
+            {trans.__('Restore now')}
+          </button>
+        </Banner>
+      )}
+      <BeforeAfter {...props} />
+      <HolderList plan={plan} language={language} />
       {LOSSES.map(loss => (
         <Group key={loss} {...props} loss={loss} />
       ))}
-      {asOpened && plan.remains.why && (
+      {isInitial(plan, selection) && plan.remains.why && (
         <p className="jp-Vram-FreeNote">{plan.remains.why}</p>
       )}
+      <PoolHints advice={advice} onCopy={props.onCopy} language={language} />
     </>
   );
 }
 
-function BeforeAfter(props: IPlanViewProps & { amount: IAmount }): JSX.Element {
-  const { plan, amount, language } = props;
+function BeforeAfter(props: IPlanViewProps): JSX.Element {
+  const { plan, selection, language } = props;
   const { trans } = language;
+  const steps = stepsOf(plan, selection);
+  const amount = totalOf(steps, plan.bytes);
   const now = trans.__('%1 now', formatBytes(plan.bytes, language));
   const after = trans.__(
     '%1 after',
@@ -79,6 +96,7 @@ function BeforeAfter(props: IPlanViewProps & { amount: IAmount }): JSX.Element {
       <Bar
         held={plan.bytes}
         gone={amount.bytes}
+        cached={cachedAfter(plan, steps)}
         context={contextOf(plan)}
         kernelKey={props.kernelKey}
         label={trans.__('Memory of this kernel: %1, %2', now, after)}
@@ -123,28 +141,39 @@ export function GroupTitle(props: {
 function StepBox(
   props: IPlanViewProps & { remedy: Remedy; heading: string }
 ): JSX.Element {
-  const { remedy, ticks, heading, onTick, language } = props;
+  const { plan, remedy, selection, heading, onTick, language } = props;
   const { trans } = language;
-  const why = whyOff(trans, remedy, ticks);
+  const why = whyOff(trans, remedy, selection);
   const id = `jp-vram-free-step-${remedy.id}`;
-  const covered = coveredBy(remedy.id, ticks) !== null;
+  const runs = remedy.offered && coveredBy(remedy.id, selection) === null;
+  const tick = runs && tickOf(plan, selection, remedy.id);
   return (
     <div className={`jp-Vram-FreeStep${why === null ? '' : ' jp-mod-off'}`}>
       <input
         type="checkbox"
         id={id}
-        checked={remedy.offered && !covered && ticks.has(remedy.id)}
+        checked={tick !== false}
         disabled={why !== null}
         aria-describedby={`${heading} ${id}-cost ${id}-gain`}
+        ref={node => {
+          if (node) {
+            node.indeterminate = tick === 'some';
+          }
+        }}
         onChange={() => onTick(remedy.id)}
       />
-      <label htmlFor={id}>{remedyLabel(trans, remedy.id)}</label>
+      <label htmlFor={id}>{stepLabel(trans, plan, remedy.id)}</label>
       <span className="jp-Vram-FreeStep-gain" id={`${id}-gain`}>
-        {amountText(language, gainOf(remedy))}
+        {amountText(language, amountOf(plan, selection, remedy))}
       </span>
       <small id={`${id}-cost`}>
-        {remedyCost(trans, remedy)} {why}
+        {stepCost(language, plan, selection, remedy)} {why}
       </small>
+      {why === null && (
+        <div className="jp-Vram-FreeStep-options">
+          <StepOptions {...props} id={remedy.id} ticked={tick !== false} />
+        </div>
+      )}
     </div>
   );
 }
@@ -158,17 +187,4 @@ function lossTitle(trans: TranslationBundle, loss: Loss): string {
     case 'work':
       return trans.__('Work is lost');
   }
-}
-
-function sameTicks(a: Ticks, b: Ticks): boolean {
-  return a.size === b.size && [...a].every(id => b.has(id));
-}
-
-/** The driver's share of the kernel, summed over frameworks; null where none names it. */
-export function contextOf(plan: Plan): number | null {
-  const shares = Object.values(plan.frameworks)
-    .map(use => use.context)
-    .filter((bytes): bytes is number => bytes !== null);
-  // One process has one driver context a GPU, whichever framework asked.
-  return shares.length === 0 ? null : Math.max(...shares);
 }

@@ -6,19 +6,20 @@ import type { Survivor } from '../service/wire';
 import type { IKernelKey, IVramModel } from '../tokens';
 import { Banner } from './banner';
 import { Bar } from './bar';
-import { contextOf } from './plan';
-import { amountText } from './planmodel';
+import { amountText } from './amounts';
 import {
   endable,
   outcomeOf,
   processEnded,
   shortText,
+  wasRun,
   type Outcome
 } from './resultmodel';
 import { outcome, outcomeIcon, StepLine } from './running';
 import type { IResult } from './session';
 import { gpuTitle } from './subject';
-import { remedyLabel } from './words';
+import { cachedIn, contextOf } from './uses';
+import { stepLabel } from './words';
 
 export interface IResultViewProps {
   result: IResult;
@@ -28,6 +29,7 @@ export interface IResultViewProps {
   model: IVramModel;
   onPlanAgain: () => void;
   onCopy: () => void;
+  onRestore: () => void;
   onEnd: (processes: { pid: number; startedAt: number }[]) => void;
   language: ILanguage;
 }
@@ -40,14 +42,21 @@ export function ResultView(props: IResultViewProps): JSX.Element {
   return (
     <>
       <Headline {...props} outcome={ended} />
-      <Remains {...props} />
-      {(ended === 'failed' || report.steps.length > 1) && <Steps {...props} />}
+      {report.steps.some(wasRun) && <Remains {...props} />}
+      {(ended === 'failed' ||
+        ended === 'stopped' ||
+        report.steps.length > 1) && <Steps {...props} />}
       {report.survivors.length > 0 && <Survivors {...props} />}
       <FreeNow {...props} />
       <div className="jp-Vram-FreeLinks">
         <button className="jp-Vram-FreeLink" onClick={props.onPlanAgain}>
-          {trans.__('Plan again')}
+          {trans.__('Show what is left')}
         </button>
+        {report.steps.some(step => step.id === 'park' && step.ok) && (
+          <button className="jp-Vram-FreeLink" onClick={props.onRestore}>
+            {trans.__('Restore now')}
+          </button>
+        )}
         <button className="jp-Vram-FreeLink" onClick={props.onCopy}>
           {trans.__('Copy details')}
         </button>
@@ -60,6 +69,13 @@ function Headline(props: IResultViewProps & { outcome: Outcome }): JSX.Element {
   const { result, name, language } = props;
   const { trans, locale } = language;
   const { report, expected, plan } = result;
+  if (!report.steps.some(wasRun)) {
+    return (
+      <Banner tone="note" role="status">
+        {trans.__('No step was run: nothing was changed.')}
+      </Banner>
+    );
+  }
   if (props.outcome === 'short') {
     return (
       <Banner tone="warn" role="status">
@@ -111,6 +127,7 @@ function Remains(props: IResultViewProps): JSX.Element {
       <Bar
         held={plan.bytes}
         gone={report.freed}
+        cached={processEnded(report) ? null : cachedIn(report)}
         context={processEnded(report) ? null : contextOf(plan)}
         kernelKey={props.kernelKey}
         label={trans.__(
@@ -136,7 +153,7 @@ function Steps(props: IResultViewProps): JSX.Element {
         <StepLine
           key={i}
           icon={outcomeIcon(step)}
-          label={remedyLabel(trans, step.id)}
+          label={stepLabel(trans, result.plan, step.id)}
           state={outcome(language, step)}
           detail={step.text}
         />

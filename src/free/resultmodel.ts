@@ -1,18 +1,26 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatBytes } from '../format';
 import type { ILanguage } from '../language';
-import type { Report, Survivor } from '../service/wire';
-import { fellShort, type IAmount } from './planmodel';
+import type { Report, Step, Survivor } from '../service/wire';
+import { fellShort, type IAmount } from './amounts';
 
 /** How a finished run ended, worst first. */
-export type Outcome = 'failed' | 'survivors' | 'short' | 'done';
+export type Outcome = 'failed' | 'survivors' | 'stopped' | 'short' | 'done';
+
+/** Whether a step was begun. One that was left out has no time; its text says why. */
+export function wasRun({ seconds }: Step): boolean {
+  return seconds !== null;
+}
 
 export function outcomeOf(report: Report, expected: IAmount): Outcome {
-  if (report.steps.some(step => step.ok === false)) {
+  if (report.steps.some(step => step.ok === false && wasRun(step))) {
     return 'failed';
   }
   if (report.survivors.length > 0) {
     return 'survivors';
+  }
+  if (!report.steps.every(wasRun)) {
+    return 'stopped';
   }
   return fellShort(report.freed, expected) ? 'short' : 'done';
 }
@@ -26,6 +34,8 @@ export function outcomeTitle(
       return trans.__('Not every step worked');
     case 'survivors':
       return trans.__('Some processes kept their memory');
+    case 'stopped':
+      return trans.__('Stopped before the last step');
     case 'short':
       return trans.__('Less was freed than expected');
     case 'done':

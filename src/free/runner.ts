@@ -1,5 +1,6 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
+import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
 import type { Widget } from '@lumino/widgets';
@@ -15,7 +16,13 @@ const PAUSE = 500;
 
 /** Runs remedies on a kernel; rejects with a sentence. */
 export interface IKernelRunner {
-  run(kernelId: string, request: RunRequest): Promise<Report>;
+  /**
+   * @param again - After a restart, run the open notebook's cells up to its current one.
+   */
+  run(kernelId: string, request: RunRequest, again?: boolean): Promise<Report>;
+
+  /** Whether the kernel's notebook is open here. */
+  canRunAgain(kernelId: string): boolean;
 }
 
 /**
@@ -36,16 +43,50 @@ export class KernelRunner implements IKernelRunner {
     private _patience = PATIENCE
   ) {}
 
-  async run(kernelId: string, request: RunRequest): Promise<Report> {
+  canRunAgain(kernelId: string): boolean {
+    return openWidget(this._app, kernelId) instanceof NotebookPanel;
+  }
+
+  async run(
+    kernelId: string,
+    request: RunRequest,
+    again = false
+  ): Promise<Report> {
+    const widget = openWidget(this._app, kernelId);
+    const report = await this._run(kernelId, request, contextOf(widget));
+    if (
+      again &&
+      widget instanceof NotebookPanel &&
+      report.steps.every(({ ok }) => ok)
+    ) {
+      const { content, sessionContext } = widget;
+      // Goes on by itself, as when a person runs the cells.
+      void NotebookActions.runCells(
+        content,
+        content.widgets.slice(0, content.activeCellIndex + 1),
+        sessionContext
+      );
+    }
+    return report;
+  }
+
+  private async _run(
+    kernelId: string,
+    request: RunRequest,
+    context: ISessionContext | undefined
+  ): Promise<Report> {
     const [first, ...others] = request.remedies;
-    if (first.id === 'restart' && others.length === 0) {
-      const context = contextOf(openWidget(this._app, kernelId));
-      if (context) {
-        const report = await this._restart(kernelId, context);
-        // The server knows nothing of it.
-        this._model.announce(report);
+    if (first.id === 'restart' && others.length === 0 && context) {
+      if (first.place) {
+        // Only the server can choose the place, so it restarts first.
+        const report = await this._model.run(kernelId, request);
+        await context.restartKernel();
         return report;
       }
+      const report = await this._restart(kernelId, context);
+      // The server knows nothing of it.
+      this._model.announce(report);
+      return report;
     }
     const report = await this._model.run(kernelId, request);
     if (request.remedies.some(step => step.id === 'shutdown')) {
@@ -93,6 +134,7 @@ export class KernelRunner implements IKernelRunner {
       kernel_id: kernelId,
       run_id: UUID.uuid4(),
       finished: true,
+      waiting: false,
       at: model.snapshot?.taken_at ?? fresh,
       steps: [
         {
@@ -102,6 +144,8 @@ export class KernelRunner implements IKernelRunner {
           after,
           freed,
           freed_by: 'driver',
+          frameworks_before: {},
+          frameworks_after: {},
           seconds: (Date.now() - startedAt) / 1000,
           text: same
             ? this._trans.__(

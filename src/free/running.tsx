@@ -7,64 +7,55 @@ import React from 'react';
 import { formatBytes } from '../format';
 import type { ILanguage } from '../language';
 import { doneIcon, warnIcon } from '../icons';
-import type { Remedy, Report, Step } from '../service/wire';
-import { amountText, gainOf } from './planmodel';
-import { remedyLabel } from './words';
+import type { Plan, Step } from '../service/wire';
+import { amountText } from './amounts';
+import { Banner } from './banner';
+import {
+  currentStep,
+  isWaiting,
+  orderedSteps,
+  type IRunning
+} from './runningmodel';
+import { wasRun } from './resultmodel';
+import { stepLabel } from './words';
 
-export interface IRunningViewProps {
-  remedies: readonly Remedy[];
-  /** The latest progress, null before the first. */
-  report: Report | null;
-  /** The steps begin when the kernel becomes idle. */
-  waits: boolean;
+export interface IRunningViewProps extends IRunning {
+  plan: Plan;
   language: ILanguage;
 }
 
 /** The steps of a run while it goes on; each line is measured after the step. */
 export function RunningView(props: IRunningViewProps): JSX.Element {
-  const { remedies, report, language } = props;
+  const { plan, report, stopping, language } = props;
   const { trans } = language;
   const current = currentStep(props);
   return (
-    <div role="status">
-      {remedies.map((remedy, i) => {
-        const step = report?.steps[i] ?? null;
-        const state =
-          i === current
-            ? isWaiting(props)
-              ? trans.__('waiting…')
-              : trans.__('working…')
-            : step && step.ok !== null
-              ? outcome(language, step)
-              : trans.__('expected %1', amountText(language, gainOf(remedy)));
-        return (
-          <StepLine
-            key={remedy.id}
-            icon={i === current ? historyIcon : outcomeIcon(step)}
-            label={remedyLabel(trans, remedy.id)}
-            state={state}
-            detail={step?.text}
-          />
-        );
-      })}
-    </div>
+    <>
+      {stopping && <Banner tone="warn">{stopping}</Banner>}
+      <div role="status">
+        {orderedSteps(props).map(({ id, amount }, i) => {
+          const step = report?.steps[i] ?? null;
+          const state =
+            i === current
+              ? isWaiting(props)
+                ? trans.__('waiting…')
+                : trans.__('working…')
+              : step && step.ok !== null
+                ? outcome(language, step)
+                : trans.__('expected %1', amountText(language, amount));
+          return (
+            <StepLine
+              key={id}
+              icon={i === current ? historyIcon : outcomeIcon(step)}
+              label={stepLabel(trans, plan, id)}
+              state={state}
+              detail={step?.text}
+            />
+          );
+        })}
+      </div>
+    </>
   );
-}
-
-/** Whether the cell that the steps wait for still runs; the server says so with the first step. */
-export function isWaiting(
-  props: Pick<IRunningViewProps, 'waits' | 'report'>
-): boolean {
-  const first = props.report?.steps[0];
-  return props.waits && (!first || (first.ok === null && first.text !== null));
-}
-
-/** The index of the step at work, from 0. */
-export function currentStep(
-  props: Pick<IRunningViewProps, 'remedies' | 'report'>
-): number {
-  const done = props.report?.steps.findIndex(step => step.ok === null) ?? 0;
-  return done === -1 ? props.remedies.length : done;
 }
 
 /** One step: icon, name, what became of it. */
@@ -88,7 +79,7 @@ export function StepLine(props: {
 }
 
 export function outcomeIcon(step: Step | null): LabIcon {
-  return step === null || step.ok === null
+  return step === null || step.ok === null || !wasRun(step)
     ? circleEmptyIcon
     : step.ok
       ? doneIcon
@@ -96,7 +87,7 @@ export function outcomeIcon(step: Step | null): LabIcon {
 }
 
 export function outcome({ trans, locale }: ILanguage, step: Step): string {
-  if (step.ok === null) {
+  if (step.ok === null || !wasRun(step)) {
     return trans.__('not run');
   }
   if (!step.ok) {
@@ -104,6 +95,9 @@ export function outcome({ trans, locale }: ILanguage, step: Step): string {
   }
   if (step.id === 'interrupt') {
     return trans.__('interrupted');
+  }
+  if (step.id === 'restore') {
+    return trans.__('restored');
   }
   return trans.__(
     'freed %1',

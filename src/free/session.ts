@@ -1,21 +1,22 @@
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
-import type { Plan, Remedy, Report, RunRequest } from '../service/wire';
+import type { Plan, Report, RunRequest } from '../service/wire';
 import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
-import {
-  amountOf,
-  chosen,
-  initialTicks,
-  requestFor,
-  toggle,
-  type IAmount,
-  type RemedyId,
-  type Ticks
-} from './planmodel';
+import type { IAmount } from './amounts';
 import { busyChoices, type IBusyChoice } from './busymodel';
 import { failureText } from './failure';
+import { requestFor } from './planmodel';
 import type { IKernelRunner } from './runner';
+import {
+  initialSelection,
+  stepsOf,
+  toggle,
+  totalOf,
+  type IPlanStep,
+  type ISelection,
+  type RemedyId
+} from './selection';
 import { kernelTitle } from './subject';
 
 /** What the dialog shows. */
@@ -27,15 +28,23 @@ export type Phase =
       readonly text: string;
       readonly running: boolean;
     }
-  | { readonly kind: 'plan'; readonly plan: Plan; readonly ticks: Ticks }
+  | {
+      readonly kind: 'plan';
+      readonly plan: Plan;
+      readonly selection: ISelection;
+    }
   | { readonly kind: 'busy'; readonly plan: Plan; readonly choice: IBusyChoice }
   | { readonly kind: 'gone'; readonly text: string | null }
   | {
       readonly kind: 'running';
       readonly plan: Plan;
-      readonly remedies: readonly Remedy[];
+      readonly steps: readonly IPlanStep[];
+      /** The steps begin when the kernel becomes idle. */
       readonly waits: boolean;
+      /** The latest progress, null before the first. */
       readonly report: Report | null;
+      /** Null until it was asked to stop; then why it can't, or an empty text. */
+      readonly stopping: string | null;
     }
   | { readonly kind: 'result'; readonly result: IResult };
 
@@ -116,7 +125,7 @@ export class FreeSession implements IDisposable {
         // A kernel that died keeps its notebook, and can be restarted.
         this._set(
           plan.remedies.some(remedy => remedy.offered)
-            ? { kind: 'plan', plan, ticks: initialTicks(plan) }
+            ? { kind: 'plan', plan, selection: initialSelection(plan) }
             : { kind: 'gone', text: plan.text }
         );
         break;
@@ -125,19 +134,33 @@ export class FreeSession implements IDisposable {
         this._set(
           choice
             ? { kind: 'busy', plan, choice }
-            : { kind: 'plan', plan, ticks: initialTicks(plan) }
+            : { kind: 'plan', plan, selection: initialSelection(plan) }
         );
         break;
       }
       default:
-        this._set({ kind: 'plan', plan, ticks: initialTicks(plan) });
+        this._set({ kind: 'plan', plan, selection: initialSelection(plan) });
     }
   }
 
   tick(id: RemedyId): void {
     if (this._phase.kind === 'plan') {
-      this._set({ ...this._phase, ticks: toggle(this._phase.ticks, id) });
+      const { plan, selection } = this._phase;
+      this._set({ ...this._phase, selection: toggle(plan, selection, id) });
     }
+  }
+
+  /** Choose inside a step of the plan. */
+  select(change: Partial<ISelection>): void {
+    if (this._phase.kind === 'plan') {
+      const { selection } = this._phase;
+      this._set({ ...this._phase, selection: { ...selection, ...change } });
+    }
+  }
+
+  /** Whether the notebook is open here, so that its cells can be run again after a restart. */
+  get canRunAgain(): boolean {
+    return this._runner.canRunAgain(this.kernelId);
   }
 
   choose(choice: IBusyChoice): void {
@@ -150,28 +173,52 @@ export class FreeSession implements IDisposable {
   async run(): Promise<void> {
     const phase = this._phase;
     if (phase.kind === 'plan') {
-      const remedies = chosen(phase.plan, phase.ticks);
-      await this._run(phase.plan, remedies, requestFor(remedies));
+      const { plan, selection } = phase;
+      const steps = stepsOf(plan, selection);
+      await this._run(plan, steps, requestFor(steps), selection.runAgain);
     } else if (phase.kind === 'busy') {
-      const { remedies, when } = phase.choice;
-      await this._run(phase.plan, remedies, requestFor(remedies, when));
+      const { steps, when } = phase.choice;
+      await this._run(phase.plan, steps, requestFor(steps, when), false);
+    }
+  }
+
+  /** Give up waiting, or leave out the steps that have not begun; what is done stays done. */
+  async stop(): Promise<void> {
+    const stopping = (text: string): void => {
+      if (this._phase.kind === 'running') {
+        this._set({ ...this._phase, stopping: text });
+      }
+    };
+    stopping('');
+    try {
+      await this.model.cancel(this.kernelId);
+    } catch (error) {
+      stopping(failureText(this.language.trans, error));
     }
   }
 
   private async _run(
     plan: Plan,
-    remedies: readonly Remedy[],
-    request: RunRequest
+    steps: readonly IPlanStep[],
+    request: RunRequest,
+    runAgain: boolean
   ): Promise<void> {
     const waits = request.when === 'idle';
     const freeBefore: Record<string, number | null> = {};
     for (const uuid of Object.keys(plan.gpus)) {
       freeBefore[uuid] = this.model.gpu(uuid)?.memory.free ?? null;
     }
-    this._set({ kind: 'running', plan, remedies, waits, report: null });
+    this._set({
+      kind: 'running',
+      plan,
+      steps,
+      waits,
+      report: null,
+      stopping: null
+    });
     let report: Report;
     try {
-      report = await this._runner.run(this.kernelId, request);
+      report = await this._runner.run(this.kernelId, request, runAgain);
     } catch (error) {
       const text = failureText(this.language.trans, error);
       this._set({ kind: 'failed', text, running: true });
@@ -180,8 +227,8 @@ export class FreeSession implements IDisposable {
     }
     const result: IResult = {
       report,
-      expected: amountOf(
-        remedies.filter(remedy => remedy.id !== 'interrupt'),
+      expected: totalOf(
+        steps.filter(({ id }) => id !== 'interrupt'),
         plan.bytes
       ),
       plan,
@@ -197,8 +244,7 @@ export class FreeSession implements IDisposable {
       phase.kind !== 'running' ||
       report.kernel_id !== this.kernelId ||
       (phase.report !== null && phase.report.run_id !== report.run_id) ||
-      report.steps.length !== phase.remedies.length ||
-      report.steps.some((step, i) => step.id !== phase.remedies[i].id)
+      !sameSteps(report, phase.steps)
     ) {
       // Another client's run: the panel shows that one.
       return;
@@ -219,4 +265,13 @@ export class FreeSession implements IDisposable {
   private _watch: IDisposable;
   private _changed = new Signal<this, void>(this);
   private _finished = new Signal<this, IResult | string>(this);
+}
+
+/** Whether a report is of these steps; the server has an order of its own. */
+function sameSteps(report: Report, steps: readonly IPlanStep[]): boolean {
+  const ids = new Set<string>(steps.map(({ id }) => id));
+  return (
+    report.steps.length === ids.size &&
+    report.steps.every(({ id }) => ids.has(id))
+  );
 }

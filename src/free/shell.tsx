@@ -12,7 +12,7 @@ export interface IFooterButton {
   readonly kind: 'accept' | 'warn' | 'reject';
   readonly disabled?: boolean;
   /** `restart`: close this dialog and ask for a restart. */
-  readonly does: 'close' | 'run' | 'load' | 'restart';
+  readonly does: 'close' | 'run' | 'load' | 'stop' | 'restart';
 }
 
 export interface IFooter {
@@ -32,6 +32,8 @@ export interface IShellContent {
   footer: () => IFooter;
   run: () => Promise<void>;
   load: () => Promise<void>;
+  /** Leave out the steps that have not begun. */
+  stop?: () => Promise<void>;
   /** Ask for a restart, after the dialog was closed. */
   restart?: () => void;
 }
@@ -84,6 +86,9 @@ export class FreeShell extends Dialog<void> {
       case 'load':
         void this._content.load();
         break;
+      case 'stop':
+        void this._content.stop?.();
+        break;
       case 'restart':
         this.reject();
         this._content.restart?.();
@@ -105,7 +110,7 @@ export class FreeShell extends Dialog<void> {
       if (
         key === 'Enter' &&
         this._footer.primary?.kind === 'warn' &&
-        !(document.activeElement instanceof HTMLButtonElement)
+        !document.activeElement?.matches('button, summary')
       ) {
         // Work would be lost: only the button itself may be pressed.
         event.stopPropagation();
@@ -156,11 +161,8 @@ export class FreeShell extends Dialog<void> {
   /** Keep Tab inside: core's own wrap only knows the elements of the first rendering. */
   private _cycleFocus(event: Event, back: boolean): void {
     const stops = Array.from(
-      this.node.querySelectorAll<HTMLElement>('button, input')
-    ).filter(
-      node =>
-        !node.hidden && !(node as HTMLButtonElement | HTMLInputElement).disabled
-    );
+      this.node.querySelectorAll<HTMLElement>('button, input, select, summary')
+    ).filter(node => !node.hidden && !(node as HTMLInputElement).disabled);
     const edge = back ? stops[0] : stops[stops.length - 1];
     if (document.activeElement === edge) {
       event.preventDefault();

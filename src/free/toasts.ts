@@ -7,14 +7,12 @@ import type { Report } from '../service/wire';
 import { sumOfAll } from '../sums';
 import { CommandIDs } from '../tokens';
 import { batchResult, type FreeBatch } from './batch';
-import { amountText } from './planmodel';
-import { endable, processEnded } from './resultmodel';
+import { amountText } from './amounts';
+import { endable, processEnded, wasRun } from './resultmodel';
+import { shorten } from './shorten';
 
 /** JupyterLab cuts a toast's text here. */
 const LONGEST = 140;
-
-/** Names of notebooks are cut to this, so that the sentence around them stays whole. */
-const LONGEST_NAME = 32;
 
 /** For results that need no answer, in ms. */
 const BRIEF = 6000;
@@ -39,20 +37,6 @@ export function showToast(toast: IToast, id?: string): string {
     autoClose: toast.autoClose,
     actions: options.actions
   });
-}
-
-/** Cut in the middle, so that the end of a file name stays. */
-export function shorten(text: string, longest = LONGEST_NAME): string {
-  const letters = Array.from(text);
-  if (letters.length <= longest) {
-    return text;
-  }
-  const half = (longest - 1) / 2;
-  return (
-    letters.slice(0, Math.ceil(half)).join('') +
-    '…' +
-    letters.slice(letters.length - Math.floor(half)).join('')
-  );
 }
 
 /** Something failed; `text` is the reason as a sentence. */
@@ -119,6 +103,13 @@ export function reportToast(
 ): IToast {
   const short = shorten(name);
   const failed = report.steps.find(step => step.ok === false);
+  if (failed && !wasRun(failed)) {
+    return {
+      message: failed.text ?? trans.__('Not run in the kernel of %1.', short),
+      type: 'info',
+      autoClose: BRIEF
+    };
+  }
   if (failed) {
     return failureToast(
       failed.text ?? trans.__('This did not work in the kernel of %1.', short)

@@ -108,6 +108,14 @@ export class VramModel implements IVramModel {
     return notice && notice.at > Private.now() - NOTICE_SPAN ? notice : null;
   }
 
+  running(kernelId: string): Report | null {
+    return this._running.get(kernelId) ?? null;
+  }
+
+  lastPlan(kernelId: string): Plan | null {
+    return this._plans.get(kernelId) ?? null;
+  }
+
   sparkline(kernelId: string): ReadonlyArray<number | null> {
     return this._sparklines.get(kernelId);
   }
@@ -142,8 +150,11 @@ export class VramModel implements IVramModel {
     this._update();
   }
 
-  plan(kernelId: string): Promise<Plan> {
-    return this._client.plan(kernelId);
+  async plan(kernelId: string): Promise<Plan> {
+    const plan = await this._client.plan(kernelId);
+    this._plans.set(kernelId, plan);
+    this._emit();
+    return plan;
   }
 
   async run(kernelId: string, request: RunRequest): Promise<Report> {
@@ -153,17 +164,23 @@ export class VramModel implements IVramModel {
   }
 
   announce(report: Report): void {
-    // The run's own answer and the stream bring the same report.
-    if (report.finished) {
-      if (
-        this._notices.get(report.kernel_id)?.report.run_id === report.run_id
-      ) {
-        return;
-      }
-      this._notices.set(report.kernel_id, { report, at: Private.now() });
-      this._emit();
+    // The run's own answer and the stream bring the same report, in any order.
+    if (this._notices.get(report.kernel_id)?.report.run_id === report.run_id) {
+      return;
     }
+    if (report.finished) {
+      this._notices.set(report.kernel_id, { report, at: Private.now() });
+      this._running.delete(report.kernel_id);
+      this._plans.delete(report.kernel_id);
+    } else {
+      this._running.set(report.kernel_id, report);
+    }
+    this._emit();
     this._reported.emit(report);
+  }
+
+  cancel(kernelId: string): Promise<void> {
+    return this._client.cancel(kernelId);
   }
 
   end(pid: number, startedAt: number): Promise<Ended> {
@@ -203,6 +220,14 @@ export class VramModel implements IVramModel {
     if (snapshot.state === 'ok') {
       this._keys.see(snapshot);
       this._sparklines.see(snapshot);
+    }
+    const ids = new Set(snapshot.kernels.map(({ id }) => id));
+    for (const kept of [this._running, this._plans]) {
+      for (const id of kept.keys()) {
+        if (!ids.has(id)) {
+          kept.delete(id);
+        }
+      }
     }
     if (this._config === null) {
       void this._readConfig();
@@ -296,6 +321,8 @@ export class VramModel implements IVramModel {
   private readonly _keys = new KernelKeys();
   private readonly _sparklines = new Sparklines();
   private readonly _notices = new Map<string, IKernelNotice>();
+  private readonly _running = new Map<string, Report>();
+  private readonly _plans = new Map<string, Plan>();
   private _snapshot: Snapshot | null = null;
   private _receivedAt: number | null = null;
   private _config: Config | null = null;

@@ -150,6 +150,11 @@ export class PanelBody extends ReactWidget {
         thresholds,
         names,
         stale,
+        waiting: new Set(
+          snapshot.kernels
+            .map(({ id }) => id)
+            .filter(id => this._context.model.running(id)?.waiting)
+        ),
         busySince: this._busySince
       }),
       stale,

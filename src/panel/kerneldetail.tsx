@@ -1,9 +1,11 @@
 import React from 'react';
 import { formatBytes } from '../format';
+import { frameworkName } from '../frameworks';
 import { hueClass } from '../kernelkey';
 import type { FrameworkUse, Holder, Kernel } from '../service/wire';
 import { CommandIDs } from '../tokens';
 import { usePanel } from './context';
+import { LargestHolders } from './largestholders';
 import { shortAge } from './states';
 
 export interface IKernelDetailProps {
@@ -21,6 +23,7 @@ export function KernelDetail(props: IKernelDetailProps): JSX.Element {
   const key = model.keyOf(kernel.id);
   const children = holders.filter(({ role }) => role !== 'main');
   const frameworks = Object.entries(kernel.frameworks);
+  const plan = model.lastPlan(kernel.id);
   return (
     <div className={`jp-Vram-Detail ${key ? hueClass(key) : ''}`}>
       {frameworks.map(([name, use]) => (
@@ -48,6 +51,7 @@ export function KernelDetail(props: IKernelDetailProps): JSX.Element {
           </p>
         )
       )}
+      {plan && <LargestHolders plan={plan} takenAt={takenAt} />}
       {children.length > 0 && (
         <>
           <h4>{trans.__('Child processes')}</h4>
@@ -67,15 +71,6 @@ export function KernelDetail(props: IKernelDetailProps): JSX.Element {
   );
 }
 
-/** How frameworks write themselves. */
-const FRAMEWORKS: { readonly [module: string]: string } = {
-  torch: 'PyTorch',
-  tensorflow: 'TensorFlow',
-  jax: 'JAX',
-  cupy: 'CuPy',
-  numba: 'Numba'
-};
-
 function FrameworkLines(props: {
   kernelId: string;
   name: string;
@@ -84,10 +79,7 @@ function FrameworkLines(props: {
 }): JSX.Element {
   const { kernelId, use, disabled } = props;
   const { trans, commands, execute } = usePanel();
-  const name =
-    props.name === 'simulated'
-      ? trans.__('simulated arrays')
-      : (FRAMEWORKS[props.name] ?? props.name);
+  const name = frameworkName(trans, props.name);
   const parts = [
     { part: 'live', bytes: use.live },
     { part: 'cached', bytes: use.cached },

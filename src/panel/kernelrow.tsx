@@ -74,12 +74,14 @@ function PlainRow(props: IKernelRowProps): JSX.Element {
       {!compact && <Sparkline path={props.spark} kernelKey={key} />}
       <span className="jp-Vram-Row-actions">
         <CommandButton
-          command={CommandIDs.free}
+          command={
+            row.state === 'parked' ? CommandIDs.restore : CommandIDs.free
+          }
           args={{ kernelId: row.id }}
           disabled={disabled}
           tabIndex={-1}
         >
-          {trans.__('Free…')}
+          {row.state === 'parked' ? trans.__('Restore') : trans.__('Free…')}
         </CommandButton>
         {hasKernelMenu(commands) && (
           <button

@@ -40,6 +40,8 @@ export interface IRowOptions {
   names: ReadonlyMap<string, string>;
   /** The reading is old: what a kernel did then says nothing of now. */
   stale?: boolean;
+  /** Kernels that free memory as soon as they are idle. */
+  waiting?: ReadonlySet<string>;
   /** Since when this browser has seen a kernel busy, in seconds of the server's clock. */
   busySince?: ReadonlyMap<string, number>;
 }
@@ -137,7 +139,7 @@ function activity(
   kernel: Kernel,
   snapshot: Snapshot,
   idle: number | null,
-  { trans, locale, thresholds, stale, busySince }: IRowOptions
+  { trans, locale, thresholds, stale, waiting, busySince }: IRowOptions
 ): Pick<IKernelRow, 'state' | 'status' | 'shortStatus'> {
   const same = (state: RowState, status: string) => ({
     state,
@@ -165,6 +167,9 @@ function activity(
     case 'busy': {
       if (stale) {
         return same('unknown', trans.__('was busy'));
+      }
+      if (waiting?.has(kernel.id)) {
+        return same('busy', trans.__('frees when idle'));
       }
       const since = busySince?.get(kernel.id);
       const seconds = since === undefined ? 0 : snapshot.taken_at - since;

@@ -7,7 +7,10 @@ import type { IVramModel } from '../tokens';
 import '../../style/panel.css';
 
 /** What the dialog edits. */
-export type Limits = Pick<Config, 'interval' | 'thresholds'>;
+export type Limits = Pick<
+  Config,
+  'interval' | 'thresholds' | 'park_ticked' | 'ask_kernels'
+>;
 
 interface IField {
   readonly label: string;
@@ -63,6 +66,20 @@ function fields(
   };
 }
 
+type Switch = 'park_ticked' | 'ask_kernels';
+
+/** What is on or off. */
+function switches(trans: TranslationBundle): { [name in Switch]: string } {
+  return {
+    park_ticked: trans.__(
+      'Plans open with “Park” ticked, where everything can move'
+    ),
+    ask_kernels: trans.__(
+      'Kernels are asked how much they hold, where the driver does not tell'
+    )
+  };
+}
+
 /** The dialog's form. */
 export class ThresholdsForm
   extends Widget
@@ -91,6 +108,15 @@ export class ThresholdsForm
       this.node.append(label);
       this._inputs.set(name as Name, input);
     }
+    for (const [name, label] of Object.entries(switches(trans))) {
+      const row = document.createElement('label');
+      const input = document.createElement('input');
+      input.type = 'checkbox';
+      input.checked = limits[name as Switch];
+      row.append(label, input);
+      this.node.append(row);
+      this._switches.set(name as Switch, input);
+    }
     this._trans = trans;
   }
 
@@ -114,12 +140,15 @@ export class ThresholdsForm
         hot: read('hot'),
         long_idle: read('long_idle') * 60,
         hint: read('hint') / 100
-      }
+      },
+      park_ticked: this._switches.get('park_ticked')!.checked,
+      ask_kernels: this._switches.get('ask_kernels')!.checked
     };
   }
 
   private readonly _trans: TranslationBundle;
   private readonly _inputs = new Map<Name, HTMLInputElement>();
+  private readonly _switches = new Map<Switch, HTMLInputElement>();
 }
 
 /** Ask for the thresholds and set them on the server. Rejects where the server refuses them. */

@@ -64,6 +64,11 @@ export class VramClient {
     return this._request('POST', ['kernels', kernelId, 'remedies'], request);
   }
 
+  /** Cancel a run that waits, or stop one after the step under way. */
+  async cancel(kernelId: string): Promise<void> {
+    await this._request('DELETE', ['kernels', kernelId, 'remedies']);
+  }
+
   end(request: EndRequest): Promise<Ended> {
     return this._request('POST', ['holders', 'end'], request);
   }
@@ -80,7 +85,7 @@ export class VramClient {
   }
 
   private async _request<T>(
-    method: 'GET' | 'POST' | 'PUT',
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string[],
     body?: unknown,
     query = ''
@@ -110,7 +115,7 @@ export class VramClient {
         error instanceof Error ? error.message : String(error)
       );
     }
-    const data = Private.parse(text);
+    const data = response.status === 204 ? null : Private.parse(text);
     if (response.ok && data !== undefined) {
       return data as T;
     }

@@ -2,22 +2,14 @@ import { Dialog, Notification } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { gib, TAKEN_AT } from '../../__tests__/mockup';
+import { KERNEL, report, step } from '../../__tests__/plans';
 import { VramRequestError } from '../../service/client';
 import { CommandIDs } from '../../tokens';
 import { FreeActions } from '../actions';
 import { addCommands } from '../commands';
 import { details } from '../details';
 import { KernelRunner } from '../runner';
-import {
-  FakeModel,
-  fakeApp,
-  KERNEL,
-  language,
-  report,
-  step,
-  trans,
-  until
-} from './fakes';
+import { FakeModel, fakeApp, language, trans, until } from './fakes';
 
 const size = (text: string) => text.replace(/ GiB/g, '\u00a0GiB');
 

@@ -1,18 +1,9 @@
 import { Dialog, Notification } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { gib } from '../../__tests__/mockup';
+import { KERNEL, plan, remedy, report, step } from '../../__tests__/plans';
 import { FreeActions } from '../actions';
-import {
-  FakeModel,
-  fakeApp,
-  KERNEL,
-  language,
-  plan,
-  remedy,
-  report,
-  step,
-  until
-} from './fakes';
+import { FakeModel, fakeApp, language, until } from './fakes';
 
 const size = (text: string) => text.replace(/ GiB/g, '\u00a0GiB');
 

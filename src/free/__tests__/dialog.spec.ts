@@ -1,19 +1,11 @@
 import { Dialog } from '@jupyterlab/apputils';
 import { gib, TAKEN_AT } from '../../__tests__/mockup';
+import { KERNEL, plan, remedy, report, step } from '../../__tests__/plans';
 import { VramRequestError } from '../../service/client';
 import type { Report } from '../../service/wire';
 import { freeDialog } from '../dialog';
 import { FreeSession } from '../session';
-import {
-  FakeModel,
-  KERNEL,
-  language,
-  plan,
-  remedy,
-  report,
-  step,
-  until
-} from './fakes';
+import { FakeModel, language, until } from './fakes';
 
 const NBSP = '\u00a0';
 const size = (text: string) => text.replace(/ GiB/g, `${NBSP}GiB`);
@@ -40,7 +32,7 @@ const press = (key: string) =>
   );
 /** Title and body are drawn apart. */
 const result = (name: string) =>
-  until('result', () => title() === name && link('Plan again'));
+  until('result', () => title() === name && link('Show what is left'));
 const link = (label: string) =>
   Array.from(dialog.node.querySelectorAll('button')).find(
     node => node.textContent === label
@@ -50,8 +42,10 @@ function open(): void {
   session = new FreeSession(model, KERNEL, language, model);
   dialog = freeDialog(session, {
     restart: () => asked.push('restart'),
+    restore: () => asked.push('restore'),
     end: processes => asked.push(`end ${JSON.stringify(processes)}`),
-    copyDetails: () => asked.push('copy')
+    copy: text => asked.push(`copy ${text}`),
+    copyDetails: ({ run_id }) => asked.push(`details ${run_id}`)
   });
   void session.load();
   closed = dialog.launch();

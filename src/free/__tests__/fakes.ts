@@ -6,7 +6,8 @@ import {
 import { CommandRegistry } from '@lumino/commands';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
-import { gib, panel, TAKEN_AT } from '../../__tests__/mockup';
+import { panel } from '../../__tests__/mockup';
+import { KERNEL } from '../../__tests__/plans';
 import type { ILanguage } from '../../language';
 import type {
   Config,
@@ -15,13 +16,10 @@ import type {
   History,
   Kernel,
   Plan,
-  Remedy,
   Report,
   RunRequest,
-  Snapshot,
-  Step
+  Snapshot
 } from '../../service/wire';
-import { SCHEMA } from '../../service/wire';
 import type {
   ConnectionStatus,
   IKernelKey,
@@ -32,9 +30,6 @@ import type {
 export const trans: TranslationBundle = nullTranslator.load('jupyterlab_vram');
 
 export const language: ILanguage = { trans, locale: 'en' };
-
-/** The kernel of the drawings' plan. */
-export const KERNEL = 'embeddings';
 
 /** The model interface over a drawing's reading; a test says what the server would answer. */
 export class FakeModel implements IVramModel {
@@ -50,6 +45,8 @@ export class FakeModel implements IVramModel {
   plans: (() => Promise<Plan>)[] = [];
   onRun: (request: RunRequest, kernelId: string) => Promise<Report> = () =>
     Promise.reject(new Error('no run expected'));
+  cancelled: string[] = [];
+  onCancel: () => Promise<void> = async () => undefined;
   onEnd: (pid: number) => Promise<Ended> = () =>
     Promise.reject(new Error('no end expected'));
   onRefresh: () => void = () => undefined;
@@ -64,6 +61,19 @@ export class FakeModel implements IVramModel {
   }
   announce(report: Report): void {
     this.reported.emit(report);
+  }
+  running(): Report | null {
+    return null;
+  }
+  lastPlan(): Plan | null {
+    return null;
+  }
+  canRunAgain(): boolean {
+    return false;
+  }
+  cancel(kernelId: string): Promise<void> {
+    this.cancelled.push(kernelId);
+    return this.onCancel();
   }
   end(pid: number): Promise<Ended> {
     return this.onEnd(pid);
@@ -107,93 +117,6 @@ export class FakeModel implements IVramModel {
   dispose(): void {
     Signal.clearData(this);
   }
-}
-
-export function remedy(
-  id: Remedy['id'],
-  gain: number | null,
-  change: Partial<Remedy> = {}
-): Remedy {
-  return {
-    id,
-    gain: gain === null ? null : gib(gain),
-    gain_is: gain === null ? 'unknown' : 'exact',
-    loses: 'Nothing is lost.',
-    offered: true,
-    why_not: null,
-    default: false,
-    ...change
-  };
-}
-
-/** The plan of the drawings without park: 3.8 of 11.2 GiB return, nothing lost. */
-export function plan(change: Partial<Plan> = {}): Plan {
-  return {
-    type: 'plan',
-    version: '0.1.0',
-    schema: SCHEMA,
-    kernel_id: KERNEL,
-    state: 'idle',
-    measured_at: TAKEN_AT - 3,
-    bytes: gib(11.2),
-    gpus: { 'GPU-0': gib(11.2) },
-    frameworks: {
-      torch: {
-        live: gib(6.9),
-        cached: gib(3.8),
-        context: gib(0.5),
-        peak: null
-      }
-    },
-    holders_in_kernel: [],
-    remedies: [
-      remedy('release-cache', 3.8, { default: true }),
-      remedy('unpin-exceptions', 2.1, {
-        loses: 'You lose %debug for the error in cell [18].'
-      }),
-      remedy('restart', 11.2, { loses: 'You lose every variable.' }),
-      remedy('shutdown', 11.2, { loses: 'You lose every variable.' })
-    ],
-    remains: { bytes: gib(7.4), why: '6.9 GiB is in use by variables.' },
-    text: null,
-    ...change
-  };
-}
-
-export function step(
-  id: Step['id'],
-  freed: number | null,
-  change: Partial<Step> = {}
-): Step {
-  return {
-    id,
-    ok: true,
-    freed: freed === null ? null : gib(freed),
-    freed_by: freed === null ? null : 'driver',
-    before: null,
-    after: null,
-    seconds: 0.1,
-    text: null,
-    ...change
-  };
-}
-
-export function report(steps: Step[], change: Partial<Report> = {}): Report {
-  return {
-    type: 'report',
-    version: '0.1.0',
-    schema: SCHEMA,
-    kernel_id: KERNEL,
-    run_id: 'r1',
-    finished: true,
-    at: TAKEN_AT,
-    steps,
-    freed: steps[0].freed,
-    expected: null,
-    remains: { bytes: gib(7.4), why: null },
-    survivors: [],
-    ...change
-  };
 }
 
 /** What the actions need of an application; `documents` are in the main area. */

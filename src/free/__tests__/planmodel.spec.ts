@@ -1,60 +1,39 @@
 import { gib } from '../../__tests__/mockup';
+import { fullPlan, holder, plan, remedy } from '../../__tests__/plans';
+import type { Plan } from '../../service/wire';
 import { busyChoices } from '../busymodel';
+import { poolAdvice } from '../hints';
 import {
-  addAmounts,
-  amountOf,
-  amountText,
   buttonText,
-  chosen,
-  coveredBy,
-  fellShort,
   footnote,
-  initialTicks,
-  remaining,
   requestFor,
   shownRemedies,
-  toggle,
   whyOff,
   worstLoss
 } from '../planmodel';
-import { remedyCost } from '../words';
-import { language, plan, remedy, trans } from './fakes';
+import {
+  initialSelection,
+  plainStep,
+  stepsOf,
+  totalOf,
+  type ISelection,
+  type RemedyId
+} from '../selection';
+import { parkSentence, stepCost, stepLabel } from '../words';
+import { language, trans } from './fakes';
 
 const NBSP = '\u00a0';
+const size = (text: string) => text.replace(/ GiB/g, `${NBSP}GiB`);
 
-describe('ticks', () => {
-  it('opens with what is offered by default only', () => {
-    const opened = plan({
-      remedies: [
-        remedy('collect', null, { default: true, offered: false }),
-        remedy('release-cache', 3.8, { default: true }),
-        remedy('restart', 11.2)
-      ]
-    });
-    expect([...initialTicks(opened)]).toEqual(['release-cache']);
-  });
+const open = initialSelection(plan({ remedies: [] }));
+const ticked = (...ids: RemedyId[]): ISelection => ({
+  ...open,
+  ticks: new Set(ids)
+});
+const find = (from: Plan, id: RemedyId) =>
+  from.remedies.find(remedy => remedy.id === id)!;
 
-  it('runs gentle steps first, whatever the order of ticks', () => {
-    let ticks = initialTicks(plan({ remedies: [] }));
-    ticks = toggle(ticks, 'release-cache');
-    ticks = toggle(ticks, 'unpin-exceptions');
-    expect(chosen(plan(), ticks).map(({ id }) => id)).toEqual([
-      'unpin-exceptions',
-      'release-cache'
-    ]);
-  });
-
-  it('leaves out what the end of the process covers', () => {
-    const ticks = new Set(['release-cache', 'restart'] as const);
-    expect(coveredBy('release-cache', ticks)).toBe('restart');
-    expect(coveredBy('restart', ticks)).toBeNull();
-    expect(chosen(plan(), ticks).map(({ id }) => id)).toEqual(['restart']);
-    const [release] = plan().remedies;
-    expect(whyOff(trans, release, ticks)).toBe(
-      'Already covered by “Restart the kernel”.'
-    );
-  });
-
+describe('what is shown', () => {
   it('shows what is not offered only with its reason', () => {
     const some = plan({
       remedies: [
@@ -65,138 +44,149 @@ describe('ticks', () => {
     expect(shownRemedies(some, 'nothing').map(({ id }) => id)).toEqual([
       'release-cache'
     ]);
-    expect(whyOff(trans, some.remedies[1], new Set())).toBe('Busy.');
-  });
-});
-
-describe('sums', () => {
-  const exact = remedy('release-cache', 3.8);
-  const atMost = remedy('release-cache', 3.8, { gain_is: 'at-most' });
-  const unknown = remedy('collect', null);
-
-  it.each([
-    [[], { bytes: 0, is: 'exact' }],
-    [[exact], { bytes: gib(3.8), is: 'exact' }],
-    [[atMost], { bytes: gib(3.8), is: 'at-most' }],
-    [[unknown], { bytes: null, is: 'unknown' }],
-    [[unknown, exact], { bytes: gib(3.8), is: 'at-least' }],
-    [[unknown, atMost], { bytes: gib(3.8), is: 'about' }],
-    [[unknown, remedy('release-cache', 0)], { bytes: null, is: 'unknown' }],
-    [
-      [remedy('release-cache', 0, { gain_is: 'at-most' })],
-      { bytes: 0, is: 'exact' }
-    ]
-  ])('adds up %#', (remedies, amount) => {
-    expect(amountOf(remedies, gib(11.2))).toEqual(amount);
+    expect(whyOff(trans, some.remedies[1], open)).toBe('Busy.');
   });
 
-  it('adds up amounts that are bounds themselves', () => {
-    const one = (is: 'exact' | 'at-least' | 'at-most' | 'about') => ({
-      bytes: 1,
-      is
-    });
-    expect(addAmounts([one('exact'), one('exact')])).toEqual({
-      bytes: 2,
-      is: 'exact'
-    });
-    expect(addAmounts([one('exact'), one('at-least')]).is).toBe('at-least');
-    expect(addAmounts([one('at-most'), one('at-least')]).is).toBe('about');
-    expect(addAmounts([one('about'), one('exact')]).is).toBe('about');
+  it('has no step for bringing parked memory back', () => {
+    expect(
+      shownRemedies(plan({ remedies: [remedy('restore', null)] }), 'nothing')
+    ).toEqual([]);
   });
 
-  it('never promises more than is held', () => {
-    expect(amountOf([exact], gib(1)).bytes).toBe(gib(1));
-  });
-
-  it('turns a bound round for what stays', () => {
-    const held = gib(11.2);
-    expect(remaining(held, { bytes: gib(3.8), is: 'at-most' })).toEqual({
-      bytes: held - gib(3.8),
-      is: 'at-least'
-    });
-    expect(remaining(held, { bytes: held, is: 'at-most' }).is).toBe('unknown');
-    expect(remaining(null, { bytes: 1, is: 'exact' }).bytes).toBeNull();
+  it('says what covers a step', () => {
+    expect(
+      whyOff(trans, find(plan(), 'release-cache'), ticked('restart'))
+    ).toBe('Already covered by “Restart the kernel”.');
+    expect(
+      whyOff(trans, find(fullPlan(), 'unpin-outputs'), ticked('park'))
+    ).toBe('Already covered by “Park: move live tensors to host RAM”.');
+    expect(
+      whyOff(trans, remedy('end-children', 1), ticked('restart'))
+    ).toContain('listed then');
   });
 });
 
 describe('words', () => {
-  it('writes figures as JupyterLab’s language does', () => {
-    const amount = { bytes: gib(3.8), is: 'at-most' } as const;
-    expect(amountText({ trans, locale: 'de' }, amount)).toBe(
-      `up to 3,8${NBSP}GiB`
-    );
-  });
-
   it('prefers words that can be translated, where the step says the same', () => {
     const loses = 'The server’s sentence.';
-    expect(remedyCost(trans, remedy('restart', 1, { loses }))).toBe(
-      'You lose every variable.'
+    const cost = (id: RemedyId) =>
+      stepCost(language, plan(), open, remedy(id, 1, { loses }));
+    expect(cost('restart')).toContain('You lose every variable.');
+    expect(cost('unpin-outputs')).toBe(loses);
+  });
+
+  it('counts what a restart loses', () => {
+    expect(
+      stepCost(language, fullPlan(), open, remedy('restart', 1))
+    ).toContain('You lose every variable: 14 variables and 1 model.');
+  });
+
+  it('names what is deleted, and says before that there is no undo', () => {
+    const full = fullPlan();
+    const cost = (...names: string[]) =>
+      stepCost(
+        language,
+        full,
+        { ...open, names: new Set(names) },
+        find(full, 'delete')
+      );
+    expect(cost()).toBe('Choose which. There is no undo.');
+    expect(cost('emb_matrix')).toBe(
+      'You lose emb_matrix. 1 of 2 chosen. There is no undo.'
     );
-    expect(remedyCost(trans, remedy('unpin-outputs', 1, { loses }))).toBe(
-      loses
+    expect(cost('a', 'b', 'c', 'd')).toContain('You lose 4 variables.');
+  });
+
+  it('cuts long names', () => {
+    const name = 'x'.repeat(500);
+    const long = fullPlan({ holders_in_kernel: [holder(name, 1)] });
+    const [step] = stepsOf(long, { ...open, names: new Set([name]) });
+    expect(footnote(language, [step], step.amount, gib(1)).length).toBeLessThan(
+      60
+    );
+    expect(step.request.names).toEqual([name]);
+  });
+
+  it('says what parking would do', () => {
+    const park = fullPlan().park!;
+    expect(parkSentence(language, park)).toBe(
+      size(
+        'All 31 tensors can move. Host RAM free: 38.2 GiB. Restored when you run a cell, or with Restore.'
+      )
+    );
+    expect(
+      parkSentence(language, {
+        ...park,
+        count: 29,
+        stays: [holder('buffer', 0.1), holder('pinned', 0.1)],
+        stays_bytes: gib(0.2),
+        differs: 0.12
+      })
+    ).toBe(
+      size(
+        '29 tensors can move. 0.2 GiB stays on the GPU: buffer and pinned. What was found differs by 12\u00a0% from what the framework says is in use. Host RAM free: 38.2 GiB. Restored when you run a cell, or with Restore.'
+      )
     );
   });
 
-  it('writes bounds as bounds and unknown as a dash', () => {
-    const text = (is: Parameters<typeof amountText>[1]['is']) =>
-      amountText(language, { bytes: is === 'unknown' ? null : gib(3.8), is });
-    expect(text('exact')).toBe(`3.8${NBSP}GiB`);
-    expect(text('at-most')).toBe(`up to 3.8${NBSP}GiB`);
-    expect(text('at-least')).toBe(`at least 3.8${NBSP}GiB`);
-    expect(text('about')).toBe(`about 3.8${NBSP}GiB`);
-    expect(text('unknown')).toBe('—');
+  it('calls the session by what the kernel uses', () => {
+    const use = { live: 1, cached: 0, context: null, peak: null };
+    const keras = plan({ frameworks: { tensorflow: use } });
+    expect(stepLabel(trans, keras, 'clear-session')).toBe(
+      'Clear the Keras session'
+    );
+    expect(stepLabel(trans, plan(), 'clear-session')).toBe(
+      'Drop compiled code'
+    );
   });
 
   it('names the result on the button', () => {
-    const restart = remedy('restart', 11.2);
-    const amount = amountOf([restart], null);
-    expect(buttonText(language, [restart], amount)).toBe(
-      `Restart and free 11.2${NBSP}GiB`
-    );
-    const collect = remedy('collect', null);
-    expect(buttonText(language, [collect], amountOf([collect], null))).toBe(
-      'Free memory'
-    );
+    const text = (...ids: RemedyId[]) => {
+      const steps = ids.map(id =>
+        plainStep(remedy(id, id === 'collect' ? null : 11.2))
+      );
+      return buttonText(language, steps, totalOf(steps, null));
+    };
+    expect(text('restart')).toBe(`Restart and free 11.2${NBSP}GiB`);
+    expect(text('collect')).toBe('Free memory');
   });
 
   it('says what is expected, or what is lost', () => {
-    const [release, unpin, restart] = plan().remedies;
-    const note = (...remedies: (typeof release)[]) =>
-      footnote(language, remedies, amountOf(remedies, gib(11.2)), gib(11.2));
-    expect(note(release)).toBe(
-      `Expected: 3.8${NBSP}GiB of 11.2${NBSP}GiB, nothing lost`
+    const full = fullPlan();
+    const note = (selection: ISelection) => {
+      const steps = stepsOf(full, selection);
+      return footnote(language, steps, totalOf(steps, gib(11.2)), gib(11.2));
+    };
+    expect(note(ticked('release-cache'))).toBe(
+      size('Expected: 3.8 GiB of 11.2 GiB, nothing lost')
     );
-    expect(note(unpin, release)).toBe('You lose: history');
-    expect(note(restart)).toBe('You lose: every variable');
-    expect(note()).toBe('Nothing is ticked');
-    expect(worstLoss([release])).toBe('nothing');
-    expect(worstLoss([release, unpin])).toBe('history');
-    expect(worstLoss([unpin, restart])).toBe('work');
-  });
-});
-
-describe('results', () => {
-  it('falls short only where a person can see it', () => {
-    const expected = { bytes: gib(5.9), is: 'exact' as const };
-    expect(fellShort(gib(3.8), expected)).toBe(true);
-    expect(fellShort(gib(5.9) - 1000, expected)).toBe(false);
-    expect(fellShort(null, expected)).toBe(false);
-    expect(fellShort(gib(3.8), { bytes: null, is: 'unknown' })).toBe(false);
+    expect(note(ticked('unpin-exceptions', 'unpin-outputs'))).toBe(
+      'You lose: history'
+    );
+    expect(
+      note({
+        ...ticked('unpin-exceptions'),
+        names: new Set(['emb_matrix'])
+      })
+    ).toBe('You lose: history and emb_matrix');
+    expect(note(ticked('restart'))).toBe('You lose: every variable');
+    expect(note(open)).toBe('Nothing is ticked');
   });
 
-  it('gives an upper bound some leeway', () => {
-    const expected = { bytes: gib(5), is: 'at-most' as const };
-    expect(fellShort(gib(4.6), expected)).toBe(false);
-    expect(fellShort(gib(4.4), expected)).toBe(true);
+  it('turns to the warning colour as soon as work is lost', () => {
+    const worst = (...ids: RemedyId[]) =>
+      worstLoss(ids.map(id => plainStep(remedy(id, 1))));
+    expect(worst('park', 'release-cache')).toBe('nothing');
+    expect(worst('release-cache', 'unpin-outputs')).toBe('history');
+    expect(worst('unpin-outputs', 'delete')).toBe('work');
   });
 });
 
 describe('requests', () => {
   it('asks for the steps in order', () => {
-    expect(requestFor(plan().remedies.slice(0, 1), 'idle')).toEqual({
-      remedies: [{ id: 'release-cache' }],
-      when: 'idle'
-    });
+    expect(
+      requestFor(stepsOf(plan(), ticked('release-cache')), 'idle')
+    ).toEqual({ remedies: [{ id: 'release-cache' }], when: 'idle' });
   });
 
   it('never asks for nothing', () => {
@@ -204,24 +194,68 @@ describe('requests', () => {
   });
 });
 
+describe('frameworks that keep their pool', () => {
+  it('says so, and how to save and start otherwise', () => {
+    const kept = plan({
+      pools: ['tensorflow'],
+      holders_in_kernel: [
+        holder('weights', 3),
+        holder('forecast', 2, { kind: 'Sequential' })
+      ]
+    });
+    const [{ sentence, hints }] = poolAdvice(trans, kept);
+    expect(sentence).toContain(
+      'TensorFlow keeps its memory pool until the process ends.'
+    );
+    expect(hints.map(({ title }) => title)).toEqual([
+      'Save first',
+      'So it grows as needed next time (first cell)'
+    ]);
+    expect(hints[0].code).toBe('forecast.save("forecast.keras")');
+    expect(hints[1].code).toContain('set_memory_growth(gpu, True)');
+  });
+
+  it('puts no name into code that is none', () => {
+    const [{ hints }] = poolAdvice(
+      trans,
+      plan({
+        pools: ['tensorflow'],
+        holders_in_kernel: [
+          holder('m', 1, { kind: 'Model', name: 'm"); import os #' })
+        ]
+      })
+    );
+    expect(hints[0].code).toBe('model.save("model.keras")');
+  });
+
+  it('has a sentence for one that it knows no code for', () => {
+    expect(poolAdvice(trans, plan({ pools: ['other'] }))).toEqual([
+      { sentence: expect.stringContaining('other keeps its'), hints: [] }
+    ]);
+    expect(poolAdvice(trans, plan())).toEqual([]);
+  });
+});
+
 describe('busy kernels', () => {
   const busy = plan({
     state: 'busy',
     remedies: [
+      remedy('park', 6.9, { offered: false, why_not: 'Busy.' }),
       remedy('release-cache', 2.6, { offered: false, why_not: 'Busy.' }),
       remedy('interrupt', null),
       remedy('restart', 15.8)
     ]
   });
 
-  it('waits, interrupts or restarts', () => {
+  it('waits, interrupts or restarts, and parks nothing unasked', () => {
     const choices = busyChoices(busy);
     expect(choices.map(({ id, when }) => [id, when])).toEqual([
       ['wait', 'idle'],
       ['interrupt', 'now'],
       ['restart', 'now']
     ]);
-    expect(choices[1].remedies.map(({ id }) => id)).toEqual([
+    expect(choices[0].steps.map(({ id }) => id)).toEqual(['release-cache']);
+    expect(choices[1].steps.map(({ id }) => id)).toEqual([
       'interrupt',
       'release-cache'
     ]);

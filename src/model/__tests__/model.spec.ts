@@ -18,6 +18,7 @@ const REPORT: Report = {
   kernel_id: 'embeddings',
   run_id: 'run-1',
   finished: true,
+  waiting: false,
   at: 1,
   steps: [],
   freed: 5,

@@ -293,6 +293,7 @@ describe('the live region', () => {
       kernel_id: 'embeddings',
       run_id: '1',
       finished: true,
+      waiting: false,
       at: TAKEN_AT,
       steps: [],
       freed: mockup.gib(3.8),

@@ -35,9 +35,15 @@ export class FakeModel implements IVramModel {
     schema: SCHEMA,
     interval: 1,
     source: 'auto',
-    thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 }
+    thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 },
+    park_ticked: false,
+    ask_kernels: true
   };
   isDisposed = false;
+  /** What goes on or waits, by kernel. */
+  readonly runs = new Map<string, Report>();
+  /** What was planned, by kernel. */
+  readonly plans = new Map<string, Plan>();
   readonly changed: Signal<IVramModel, void> = new Signal<IVramModel, void>(
     this
   );
@@ -75,6 +81,14 @@ export class FakeModel implements IVramModel {
     return null;
   }
 
+  running(kernelId: string): Report | null {
+    return this.runs.get(kernelId) ?? null;
+  }
+
+  lastPlan(kernelId: string): Plan | null {
+    return this.plans.get(kernelId) ?? null;
+  }
+
   sparkline(kernelId: string): readonly (number | null)[] {
     const bytes = this.kernel(kernelId)?.bytes ?? null;
     return bytes === null
@@ -109,6 +123,10 @@ export class FakeModel implements IVramModel {
 
   announce(report: Report): void {
     this.reported.emit(report);
+  }
+
+  cancel(): Promise<void> {
+    return Promise.reject(new Error('The panel cancels nothing.'));
   }
 
   end(): Promise<Ended> {

@@ -132,7 +132,9 @@ describe('the commands', () => {
 describe('ThresholdsForm', () => {
   const limits = {
     interval: 1,
-    thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 }
+    thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 },
+    park_ticked: false,
+    ask_kernels: true
   };
 
   let form: ThresholdsForm;
@@ -146,7 +148,9 @@ describe('ThresholdsForm', () => {
   });
 
   it('shows percent and minutes, and gives back what it was given', () => {
-    const inputs = [...form.node.querySelectorAll('input')];
+    const inputs = [
+      ...form.node.querySelectorAll<HTMLInputElement>('input[type="number"]')
+    ];
     expect(inputs.map(({ value }) => value)).toEqual([
       '90',
       '80',
@@ -155,6 +159,20 @@ describe('ThresholdsForm', () => {
       '1'
     ]);
     expect(form.getValue()).toEqual(limits);
+  });
+
+  it('turns parking and asking on and off', () => {
+    const [park, ask] = form.node.querySelectorAll<HTMLInputElement>(
+      'input[type="checkbox"]'
+    );
+    expect([park.checked, ask.checked]).toEqual([false, true]);
+    park.click();
+    ask.click();
+    expect(form.getValue()).toEqual({
+      ...limits,
+      park_ticked: true,
+      ask_kernels: false
+    });
   });
 
   it('says in a sentence which number is wrong', () => {

@@ -40,7 +40,9 @@ export const CONFIG: Config = {
   schema: SCHEMA,
   interval: 0.25,
   source: 'auto',
-  thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 }
+  thresholds: { high: 0.9, hot: 80, long_idle: 3600, hint: 0.1 },
+  park_ticked: false,
+  ask_kernels: true
 };
 
 interface IAnswer {
