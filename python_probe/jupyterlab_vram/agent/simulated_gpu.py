@@ -46,7 +46,7 @@ def is_array(simulated: Any, cls: type) -> bool:
 def storages(simulated: Any, obj: Any) -> list[tuple[int, int, int]]:
     """``[(identity, bytes, device index)]``."""
     storage = storage_of(simulated, obj)
-    return [(id(storage), storage.nbytes, storage.device)] if storage.nbytes else []
+    return [(id(storage), storage.allocated, storage.device)] if storage.nbytes else []
 
 
 def storage_of(simulated: Any, obj: Any) -> Any:
