@@ -8,6 +8,7 @@ file may be asked for; a new framework is one more file, named in ``FRAMEWORKS``
 
 from __future__ import annotations
 
+import ast
 import base64
 import functools
 import hashlib
@@ -43,6 +44,21 @@ def sources() -> dict[str, str]:
     }
 
 
+def without_remarks(source: str) -> str:
+    """The program without docstrings and lines of comment; every line keeps its number."""
+    lines = ["" if line.lstrip().startswith("#") else line for line in source.splitlines()]
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            # Something must stay, where it is all that a function has.
+            lines[first:last] = [" " * node.col_offset + '""'] + [""] * (last - first - 1)
+    return "\n".join(lines)
+
+
 @functools.cache
 def version() -> str:
     """Changes whenever the text does, so that a kernel with another one gets a new one."""
@@ -56,11 +72,12 @@ def version() -> str:
 def text() -> str:
     """The whole agent as one Python program; run, it leaves ``bootstrap.install`` and ``AGENT``.
 
-    ``install(*AGENT, start_before)`` puts the handlers into the kernel. The sources are packed,
-    which makes the message a quarter; a kernel compiles each when it first needs it.
+    ``install(*AGENT, start_before)`` puts the handlers into the kernel. The sources are bare and
+    packed, which makes the message a quarter; a kernel compiles each when it first needs it.
     """
     bootstrap = resources.files(__name__).joinpath("bootstrap.py").read_text(encoding="utf-8")
-    packed = base64.b85encode(zlib.compress(json.dumps(sources()).encode(), 9)).decode()
+    bare = {name: without_remarks(source) for name, source in sources().items()}
+    packed = base64.b85encode(zlib.compress(json.dumps(bare).encode(), 9)).decode()
     agent = (packed, list(FRAMEWORKS.items()), version(), MESSAGE_TYPE, REPLY_TYPE)
     return f"{bootstrap}\n\nAGENT = {agent!r}\n"
 

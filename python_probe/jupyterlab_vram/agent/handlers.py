@@ -66,7 +66,8 @@ class Agent:
     """One a kernel.
 
     Attributes: ``kernel`` (ipykernel's), ``shell`` (IPython's), ``running`` (message id of the
-    operation under way on the shell channel, or None), ``kept`` (what outlives a request).
+    operation under way on the shell channel, or None), ``kept`` (what outlives a request), ``size``
+    (bytes of its text).
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Agent:
         self.version = version
         self.running: str | None = None
         self.kept: dict[str, Any] = {}
+        self.size = sum(map(sys.getsizeof, modules.sources.values()))
         self._modules = modules
         self._frameworks = frameworks
         self._reply_type = reply_type
@@ -178,7 +180,8 @@ class Agent:
 
 
 def figures(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
-    """``pid``, ``hostname``, ``running``, ``frameworks``, ``problems``, ``parked`` (bytes)."""
+    """``pid``, ``hostname``, ``running``, ``frameworks``, ``problems``, ``parked`` (bytes), and
+    ``cost`` (bytes of the agent's own text that stay in this process)."""
     frameworks, problems = agent.measure()
     return {
         "pid": os.getpid(),
@@ -187,6 +190,7 @@ def figures(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
         "frameworks": frameworks,
         "problems": problems,
         "parked": agent.kept.get("parked_bytes"),
+        "cost": agent.size,
     }
 
 

@@ -70,6 +70,8 @@ class Figures(Struct, kw_only=True, frozen=True):
     """Framework to a sentence, for one that could not be asked."""
     parked: wire.Bytes | None = None
     """GPU data that is in host RAM now."""
+    cost: wire.Bytes | None = None
+    """Of the agent's own text, which stays in the kernel."""
 
 
 class Row(Struct, kw_only=True, frozen=True):

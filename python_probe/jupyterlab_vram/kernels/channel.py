@@ -9,6 +9,7 @@ server is told not to count as activity (``activity.leave_no_trace``).
 from __future__ import annotations
 
 import ast
+import asyncio
 import time
 from typing import Any, Literal, TypeVar
 
@@ -182,6 +183,8 @@ class KernelChannel:
         return kernel
 
     async def _install(self, kernel: Any) -> Installed | Unanswered:
+        # Making it takes a fifth of a second, once.
+        await asyncio.to_thread(agent.text)
         with Conversation(kernel, self._context, "shell") as conversation:
             # The server's idle may be wrong (other extensions' requests flip it), so the main
             # thread itself is asked first, by a request that the server doesn't count.
