@@ -62,13 +62,14 @@ class Graph:
 
 class _Pass:
     def __init__(self, frameworks: list[Any], roots: list[Any]) -> None:
+        # First, so that none of what follows is among them.
+        objects = gc.get_objects()
         self.frameworks = [pair for pair in frameworks if hasattr(pair[0], "is_array")]
         self.adapters: dict[type, Any] = {}
         self.known: set[type] = set()
         self.ends: set[type] = set()
         self.first: dict[int, Any] = {}
         self.others: dict[int, list[Any]] = {}
-        objects = gc.get_objects()
         if gc.get_freeze_count() > FROZEN:
             objects = _with_frozen(objects, roots)
         self.groups: dict[type, list[Any]] = {}
@@ -161,11 +162,11 @@ def build(frameworks: list[Any], stops: dict[int, Any], ignored: set[int]) -> Gr
         stops: By id, containers beyond which nobody needs to look: namespaces.
         ignored: Ids of objects of our own.
     """
-    graph = Graph()
     work = _Pass(frameworks, list(stops.values()))
+    graph = Graph()
     graph.objects, graph.complete = work.edges(SECONDS)
     _add_arrays(graph, work)
-    _climb(graph, work, list(graph.nodes), stops, ignored)
+    _climb(graph, work, list(graph.nodes), stops, ignored | {id(work)})
     _count(graph, work, stops)
     return graph
 

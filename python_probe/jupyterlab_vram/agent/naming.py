@@ -216,11 +216,12 @@ _SPECIAL: dict[type, Any] = {
 }
 
 
-def attribute(obj: Any, name: str) -> Any:
-    """One of the instance's own, or None."""
-    for found, value in Links({}).attributes(obj, type(obj)):
-        if found is name or (type(found) is str and found == name):
-            return value
+def namespace(obj: Any) -> dict[str, Any] | None:
+    """The dictionary of the instance's own attributes, if it has one."""
+    for name, member in _members(type(obj)):
+        if name == "__dict__":
+            value = type(member).__get__(member, obj)
+            return value if type(value) is dict else None
     return None
 
 

@@ -38,8 +38,9 @@ class Roots:
         self.naming = agent.module("naming")
         self.shell = shell = agent.shell
         self.stops: dict[int, Any] = {}
-        self.own, self.threads = _running()
-        """Ids of the frames of this thread, and of the others' the frames by their names."""
+        self.own, self.threads = self._running()
+        """Ids of the frames of this thread; and of the others names and frames. Of all that leads
+        to memory nothing is held here, as it would be taken for somebody's."""
         self._namespaces: list[Any] = []
         unpin = agent.module("unpin")
         for history in (shell.user_ns.get("_oh"), shell.history_manager.output_hist):
@@ -57,8 +58,12 @@ class Roots:
                 self._add_frame(frame, "exception", "last error")
         for thread, frames in self.threads:
             for frame in frames:
-                self._add_frame(frame, "thread", self._title(thread))
-        self._add(_threads(), self._of_threads, "thread", "thread")
+                self._add_frame(frame, "thread", thread)
+        for thread in list(_threads().values()):
+            names = self.naming.namespace(thread)
+            label = self._title(thread)
+            self._add(thread, self._of_thread, "thread", label, names, label)
+            self._add(names, self._of_thread, "thread", label, names, label)
         for name, module in list(sys.modules.items()):
             if issubclass(type(module), types.ModuleType):
                 title = self.naming.word(name)
@@ -106,14 +111,30 @@ class Roots:
             for frame in frames:
                 if id(frame) in graph.nodes:
                     continue
-                label = f"{self._title(thread)} → {self.naming.function_name(frame.f_code)}"
+                label = f"{thread} → {self.naming.function_name(frame.f_code)}"
                 for root in self._of_frame(frame, "thread", label):
                     if graph.unseen.get(root.part) and root.part not in self.stops:
                         graph.unseen[root.part] -= 1
                         yield root
 
     def _title(self, thread: Any) -> str:
-        return f"thread {self.naming.word(self.naming.attribute(thread, '_name'))}"
+        names = self.naming.namespace(thread) or {}
+        return f"thread {self.naming.word(names.get('_name'))}"
+
+    def _running(self) -> tuple[set[int], list[tuple[str, list[Any]]]]:
+        own: set[int] = set()
+        threads: list[tuple[str, list[Any]]] = []
+        for ident, innermost in sys._current_frames().items():
+            frames: list[Any] = []
+            frame: Any = innermost
+            while frame is not None:
+                frames.append(frame)
+                frame = frame.f_back
+            if ident == threading.get_ident():
+                own.update(map(id, frames))
+            else:
+                threads.append((self._title(_threads().get(ident)), frames))
+        return own, threads
 
     # --- by namespace ----------------------------------------------------------------------
 
@@ -153,9 +174,9 @@ class Roots:
         for name, value in self.naming.local_variables(frame):
             yield Root(f"{label} → {self.naming.word(name)}", where, id(value))
 
-    def _of_threads(self, threads: dict[int, Any]) -> Iterator[Root]:
-        for thread in list(threads.values()):
-            yield Root(self._title(thread), "thread", id(thread))
+    def _of_thread(self, names: dict[str, Any] | None, label: str) -> Iterator[Root]:
+        for name, value in list((names or {}).items()):
+            yield Root(f"{label}.{self.naming.word(name)}", "thread", id(value))
 
     def _of_module(self, names: dict[str, Any]) -> Iterator[Root]:
         module = self.naming.word(names.get("__name__"))
@@ -173,23 +194,6 @@ def _of_nobody(_: Any) -> Iterator[Root]:
 def _threads() -> dict[int, Any]:
     """Those that run, by their number."""
     return threading._active  # type: ignore[attr-defined, no-any-return]
-
-
-def _running() -> tuple[set[int], list[tuple[Any, list[Any]]]]:
-    own: set[int] = set()
-    threads: list[tuple[Any, list[Any]]] = []
-    active = dict(_threads())
-    for ident, innermost in sys._current_frames().items():
-        frames: list[Any] = []
-        frame: Any = innermost
-        while frame is not None:
-            frames.append(frame)
-            frame = frame.f_back
-        if ident == threading.get_ident():
-            own.update(map(id, frames))
-        else:
-            threads.append((active.get(ident), frames))
-    return own, threads
 
 
 def _event_loop() -> Any:
