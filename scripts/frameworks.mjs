@@ -1,6 +1,7 @@
 /**
- * Test with real CUDA builds (PyTorch, numba) on the simulated driver, and with the oldest kernels.
- * Their environments are made once (6 GB), in the user's cache folder.
+ * Test with real CUDA builds (PyTorch, numba) on the simulated driver, with the CPU builds of
+ * TensorFlow, Keras and JAX, and with the oldest kernels. Their environments are made once (10 GB),
+ * in the user's cache folder.
  *
  *   npm run test:frameworks                      everything
  *   npm run test:frameworks -- pytest -k cache   one part; more arguments go to it

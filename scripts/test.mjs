@@ -2,7 +2,7 @@
  * Set up and run every suite; the last line counts them all: `N passed, N failed`.
  *
  *   npm test                   everything but the frameworks
- *   npm test -- --frameworks   with them (`npm run test:frameworks`; 6 GB, cached)
+ *   npm test -- --frameworks   with them (`npm run test:frameworks`; 10 GB, cached)
  *   npm test -- jest pytest    only the suites named
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "jax"
 MODULE = "jax"
-_GPUS = ("cuda", "rocm", "gpu", "oneapi", "sycl")
+_PLATFORMS = ("cuda", "rocm", "gpu", "oneapi", "sycl")
 
 _ALLOCATOR = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()
 KEEPS = (
@@ -41,41 +41,43 @@ def _clients() -> list[Any]:
         bridge = sys.modules.get(name)
         if bridge is not None:
             alive = vars(bridge).get("_backends") or {}
-            return [client for name, client in list(alive.items()) if name in _GPUS]
+            return [client for name, client in list(alive.items()) if name in _PLATFORMS]
     return []
 
 
 def devices(jax: Any) -> list[dict[str, Any]]:
     driver = sibling("cuda_driver")
     found = []
-    for client in _clients():
-        arrays = None
-        for device in client.local_devices():
-            index = _index(device)
-            told = _stats(device)
-            live, pool = told.get("bytes_in_use"), told.get("pool_bytes")
-            if live is None:
-                arrays = _sizes(client) if arrays is None else arrays
-                live = arrays.get(index, 0)
-            found.append(
-                {
-                    "index": index,
-                    "uuid": driver.device_uuid(index),
-                    "live": live,
-                    "cached": None if pool is None else pool - live,
-                    "releasable": None if KEEPS is None else 0,
-                    "context": None,
-                    "peak": told.get("peak_bytes_in_use"),
-                    "limit": told.get("bytes_limit"),
-                }
-            )
+    arrays = None
+    for device, index in _gpus().items():
+        told = _stats(device)
+        live, pool = told.get("bytes_in_use"), told.get("pool_bytes")
+        if live is None:
+            arrays = _sizes() if arrays is None else arrays
+            live = arrays.get(index, 0)
+        found.append(
+            {
+                "index": index,
+                "uuid": driver.device_uuid(index),
+                "live": live,
+                "cached": None if pool is None else pool - live,
+                "releasable": None if KEEPS is None else 0,
+                "context": None,
+                "peak": told.get("peak_bytes_in_use"),
+                "limit": told.get("bytes_limit"),
+            }
+        )
     return found
 
 
-def _index(device: Any) -> int:
-    """As CUDA counts; JAX's own number is unique over all hosts."""
-    index = getattr(device, "local_hardware_id", None)
-    return int(device.id if index is None else index)
+def _gpus() -> dict[Any, int]:
+    """Devices to their numbers as CUDA counts; JAX's own are unique over all hosts."""
+    gpus = {}
+    for client in _clients():
+        for device in client.local_devices():
+            index = getattr(device, "local_hardware_id", None)
+            gpus[device] = device.id if index is None else index
+    return gpus
 
 
 def _stats(device: Any) -> dict[str, int]:
@@ -84,15 +86,17 @@ def _stats(device: Any) -> dict[str, int]:
     return {} if ask is None else ask() or {}
 
 
-def _sizes(client: Any) -> dict[int, int]:
-    """Device to bytes of all arrays that are alive there; compiled code's own come on top."""
+def _sizes() -> dict[int, int]:
+    """GPU to bytes of all arrays that are alive there; compiled code's own come on top."""
+    buffers = {
+        address: (size, index)
+        for client in _clients()
+        for array in client.live_arrays()
+        for address, size, index in _buffers(array)
+    }
     sizes: dict[int, int] = {}
-    seen = set()
-    for array in client.live_arrays():
-        for address, size, index in _buffers(array):
-            if address not in seen:
-                seen.add(address)
-                sizes[index] = sizes.get(index, 0) + size
+    for size, index in buffers.values():
+        sizes[index] = sizes.get(index, 0) + size
     return sizes
 
 
@@ -117,23 +121,21 @@ def is_array(jax: Any, cls: type) -> bool:
     )
 
 
-def storages(jax: Any, obj: Any) -> list[tuple[Any, int, int]]:
+def storages(jax: Any, obj: Any) -> list[tuple[int, int, int]]:
     """An array that is spread over several GPUs has a part on each."""
     return [] if obj.is_deleted() else _buffers(obj)
 
 
-def _buffers(array: Any) -> list[tuple[Any, int, int]]:
+def _buffers(array: Any) -> list[tuple[int, int, int]]:
+    gpus = _gpus()
     found = []
     for part in getattr(array, "_arrays", None) or (array,):
         device = next(iter(part.devices())) if hasattr(part, "devices") else part.device()
-        if device.platform in _GPUS:
-            found.append((part.unsafe_buffer_pointer(), _size(part), _index(device)))
+        if device in gpus:
+            # With the padding of its layout.
+            size = part.on_device_size_in_bytes()
+            found.append((part.unsafe_buffer_pointer(), size, gpus[device]))
     return found
-
-
-def _size(part: Any) -> int:
-    """What it takes on the GPU, with the padding of its layout."""
-    return int(part.on_device_size_in_bytes())
 
 
 def describe(jax: Any, obj: Any) -> dict[str, Any]:

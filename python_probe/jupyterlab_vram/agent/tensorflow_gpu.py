@@ -103,8 +103,12 @@ def clear_session(tensorflow: Any) -> None:
 # --- who holds it -------------------------------------------------------------------------------
 
 
+# As the class itself has it: TensorFlow's variables have a metaclass that would ask the user's.
+_bases = type.__dict__["__mro__"].__get__
+
+
 def is_array(tensorflow: Any, cls: type) -> bool:
-    return issubclass(cls, (_eager_tensor(), _variable()))
+    return not {_eager_tensor(), _variable()}.isdisjoint(_bases(cls))
 
 
 def _eager_tensor() -> Any:
@@ -115,27 +119,27 @@ def _variable() -> Any:
     return sys.modules["tensorflow.python.ops.resource_variable_ops"].BaseResourceVariable
 
 
-def storages(tensorflow: Any, obj: Any) -> list[tuple[Any, int, int]]:
+def storages(tensorflow: Any, obj: Any) -> list[tuple[int, int, int]]:
     """A tensor's address is not told, so that two tensors of one buffer count twice."""
-    if issubclass(type(obj), _variable()):
-        handle = vars(obj).get("_handle")
-        if handle is None or not issubclass(type(handle), _eager_tensor()):
+    if _variable() in _bases(type(obj)):
+        handle, shape, dtype = (vars(obj).get(name) for name in ("_handle", "_shape", "_dtype"))
+        if type(handle) is not _eager_tensor():
             return []  # a graph's
-        shape, dtype = vars(obj).get("_shape"), vars(obj).get("_dtype")
+        device = handle.device
     else:
-        handle = obj
-        shape, dtype = obj.shape, obj.dtype
+        handle, shape, dtype = obj, obj.shape, obj.dtype
         if dtype == tensorflow.resource:
             return []  # a variable's handle, which is counted with the variable
-    kind, _, index = handle.backing_device.rpartition("/device:")[2].partition(":")
+        device = handle.backing_device
+    kind, _, index = device.rpartition("/device:")[2].partition(":")
     count = None if shape is None else shape.num_elements()
     if kind != "GPU" or not count:
         return []
-    return [(("tensorflow", id(handle)), count * dtype.size, int(index))]
+    return [(id(handle), count * dtype.size, int(index))]
 
 
 def describe(tensorflow: Any, obj: Any) -> dict[str, Any]:
-    variable = issubclass(type(obj), _variable())
+    variable = _variable() in _bases(type(obj))
     shape = vars(obj).get("_shape") if variable else obj.shape
     dtype = vars(obj).get("_dtype") if variable else obj.dtype
     return {

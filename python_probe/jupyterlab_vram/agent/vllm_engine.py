@@ -89,7 +89,8 @@ def _engines() -> list[Any]:
     llm = getattr(sys.modules.get("vllm.entrypoints.llm"), "LLM", None)
     if llm is None:
         return []
-    return [thing for thing in gc.get_objects() if issubclass(type(thing), llm)]
+    bases = type.__dict__["__mro__"].__get__  # the class's own, whatever its metaclass says
+    return [thing for thing in gc.get_objects() if llm in bases(type(thing))]
 
 
 def _sleeps(engine: Any) -> bool:

@@ -13,14 +13,18 @@ import pytest
 from channel_user import Notebook
 from jupyterlab_vram.kernels.activity import leave_no_trace
 from jupyterlab_vram.kernels.channel import KernelChannel
+from stories import PROBE, STAND_INS, Story
 
 CACHED = {
     "six": "VRAM_TEST_IPYKERNEL6",
     "python38": "VRAM_TEST_PYTHON38",
     "torch": "FRAMEWORKS_PYTHON",
+    "cpu": "VRAM_TEST_CPU",
+    "cpu-old": "VRAM_TEST_CPU_OLD",
 }
 """Kernels in cached environments (npm run test:frameworks), and the variables that name their
-Pythons: ipykernel 6, the same with Python 3.8, and the CUDA build of torch."""
+Pythons: ipykernel 6, the same with Python 3.8, the CUDA builds of torch and numba, the CPU builds
+of TensorFlow, Keras and JAX."""
 
 OTHER_KERNEL = """
 from ipykernel.ipkernel import IPythonKernel
@@ -88,3 +92,21 @@ def start(kernels: Any, jp_asyncio_loop: Any, tmp_path: Path) -> Iterator[Callab
             jp_asyncio_loop.run_until_complete(
                 kernels.shutdown_kernel(notebook.kernel_id, now=True)
             )
+
+
+@pytest.fixture
+def tell(start: Any, channel: KernelChannel, fake_driver: Any) -> Any:
+    """Starts a kernel on the simulated driver and runs cells in it: ``tell(framework, *cells,
+    kernel=, **variables)``. Kernels without the CUDA builds find the stand-ins."""
+
+    async def tell(name: str, *cells: str, kernel: str = "now", **variables: str) -> Story:
+        own = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+        if kernel != "torch":
+            own["PYTHONPATH"] = os.pathsep.join(map(str, (STAND_INS, PROBE)))
+        environment = fake_driver.environment(preload=name == "torch")
+        notebook = await start(kernel, **{**environment, **own, **variables})
+        story = Story(name, notebook, channel, fake_driver.ledger)
+        await story.tell(*cells)
+        return story
+
+    return tell

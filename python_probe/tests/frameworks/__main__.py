@@ -1,7 +1,8 @@
 """Run a command with the cached environments: ``python -m frameworks COMMAND…``
 
 They are made first where they are missing; without a command that is all. The command finds their
-Pythons in FRAMEWORKS_PYTHON, VRAM_TEST_IPYKERNEL6 and VRAM_TEST_PYTHON38.
+Pythons in FRAMEWORKS_PYTHON, VRAM_TEST_IPYKERNEL6, VRAM_TEST_PYTHON38, VRAM_TEST_CPU and
+VRAM_TEST_CPU_OLD.
 """
 
 from __future__ import annotations
@@ -14,18 +15,32 @@ from contextlib import ExitStack
 
 from fake_driver.build import NoCompiler, build
 
-from .environment import CUDA, IPYKERNEL_6, PYTHON_3_8, Environment, NoPython, Unavailable
+from .environment import (
+    CPU,
+    CPU_OLD,
+    CUDA,
+    IPYKERNEL_6,
+    PYTHON_3_8,
+    Environment,
+    NoPython,
+    Unavailable,
+)
 
 
 def wanted() -> Iterator[Environment]:
     """The environments that are of use here; says which are not."""
     yield IPYKERNEL_6
-    try:
-        PYTHON_3_8.base()
-    except NoPython as error:
-        skip("a kernel with Python 3.8", error)
-    else:
-        yield PYTHON_3_8
+    for environment, what in (
+        (PYTHON_3_8, "a kernel with Python 3.8"),
+        (CPU, "TensorFlow, Keras 3 and JAX"),
+        (CPU_OLD, "an older TensorFlow, Keras 2 and JAX"),
+    ):
+        try:
+            environment.base()
+        except NoPython as error:
+            skip(what, error)
+        else:
+            yield environment
     try:
         build()
     except NoCompiler as error:

@@ -125,6 +125,13 @@ IPYKERNEL_6 = Environment(
 )
 PYTHON_3_8 = Environment("python38", "VRAM_TEST_PYTHON38", OLD_KERNELS, (8,), GIB)
 
+CPU = Environment("cpu", "VRAM_TEST_CPU", HERE / "requirements-cpu.txt", (11, 12, 13, 10), 4 * GIB)
+"""TensorFlow, Keras 3 and JAX, built for the CPU: 2.2 GB."""
+CPU_OLD = Environment(
+    "cpuold", "VRAM_TEST_CPU_OLD", HERE / "requirements-cpu-old.txt", (11, 10, 9), 4 * GIB
+)
+"""The same with Keras 2, of the end of 2023: 1.8 GB."""
+
 
 def minor_version(python: str) -> int | None:
     """The x of a Python 3.x that can make environments, else None."""
