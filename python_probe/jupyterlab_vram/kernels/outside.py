@@ -117,6 +117,7 @@ async def _restart_at(tools: Tools, kernel: KnownKernel, where: str) -> str:
     except BaseException:
         place.undo(manager, before)
         raise
+    await asyncio.sleep(lifecycle.LOOK)  # a small program in front has begun the kernel's by then
     process = (await tools.registry.get(kernel.id)).process
     if process is not None and place.is_at(process, where) is False:
         return (

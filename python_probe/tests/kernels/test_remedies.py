@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from asking import by_id, request
 from families import GIB
 from jupyterlab_vram import wire
 from jupyterlab_vram.kernels import lifecycle
@@ -40,14 +41,6 @@ with Ledger.open() as ledger:
     ledger.charge(child.pid, 0, 1 << 30)
 print(child.pid)
 """
-
-
-def request(*ids: wire.RemedyId, when: Any = "now") -> wire.RunRequest:
-    return wire.RunRequest(remedies=[wire.RunStep(id=each) for each in ids], when=when)
-
-
-def by_id(plan: wire.Plan) -> dict[str, wire.Remedy]:
-    return {remedy.id: remedy for remedy in plan.remedies}
 
 
 async def test_plan_of_an_idle_kernel(remedies: Make, person: Open) -> None:

@@ -54,6 +54,10 @@ class Person:
         return str(self._manager.get_kernel(self.kernel_id).execution_state)
 
     @property
+    def pid(self) -> int:
+        return int(self._manager.get_kernel(self.kernel_id).provisioner.pid)
+
+    @property
     def last_activity(self) -> float:
         return float(self._manager.get_kernel(self.kernel_id).last_activity.timestamp())
 
