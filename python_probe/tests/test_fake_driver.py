@@ -264,6 +264,44 @@ class TestProcesses:
         shown = run(fake_driver, sys.executable, "-c", READ).stdout
         assert shown == f"[{process.pid}] {2 * GIB + 300 * MIB}\n"
 
+    def test_that_are_dead_release_late(self, fake_driver):
+        fake_driver.ledger.set_driver(release_ms=700)
+        with holder(fake_driver, 2 * GIB) as process:
+            assert process.stdout.readline() == "0\n"
+            process.kill()
+        died = time.monotonic()
+        used = 2 * GIB + 300 * MIB
+        assert run(fake_driver, sys.executable, "-c", READ).stdout == f"[{process.pid}] {used}\n"
+        while fake_driver.ledger.memory(0).used:
+            time.sleep(0.02)
+        assert time.monotonic() - died > 0.6
+        assert run(fake_driver, sys.executable, "-c", READ).stdout == "[] 0\n"
+
+    def test_copy_and_fill_what_they_hold_and_nothing_else(self, fake_driver):
+        code = """
+            import ctypes
+            cuda = ctypes.CDLL("libcuda.so.1")
+            context, start, size = ctypes.c_void_p(), ctypes.c_uint64(), 20 << 20
+            assert cuda.cuInit(0) == cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+            assert cuda.cuMemAlloc_v2(ctypes.byref(start), ctypes.c_size_t(size)) == 0
+            here, back = bytes(range(256)) * (size // 256), ctypes.create_string_buffer(size)
+
+            def pointer(at): return ctypes.c_uint64(start.value + at)
+            def put(at, n): return cuda.cuMemcpyHtoD_v2(pointer(at), here, ctypes.c_size_t(n))
+            def get(at, n): return cuda.cuMemcpyDtoH_v2(back, pointer(at), ctypes.c_size_t(n))
+            def fill(at, v, n): return cuda.cuMemsetD8_v2(pointer(at), v, ctypes.c_size_t(n))
+
+            assert put(0, size) == get(0, size) == 0 and back.raw == here
+            assert fill(100, 0, 5 << 20) == fill(6 << 20, 7, 9) == get(0, size) == 0
+            filled = here[:100] + bytes(5 << 20) + here[100 + (5 << 20) : 6 << 20] + b"\\7" * 9
+            assert back.raw == filled + here[len(filled) :]
+            print(put(1, size), get(1, size), fill(1, 0, size), fill(-1, 0, 1))
+            assert cuda.cuMemFree_v2(start) == 0
+            print(put(0, 1), get(0, 1), fill(0, 0, 1))
+        """
+        done = run(fake_driver, sys.executable, "-c", textwrap.dedent(code))
+        assert done.stdout == "1 1 1 1\n1 1 1\n", done.stderr  # CUDA_ERROR_INVALID_VALUE
+
 
 class TestTools:
     def test_nvitop(self, fake_driver):

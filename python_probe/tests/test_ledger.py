@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,14 @@ class TestProcesses:
         (row,) = ledger.state().processes
         assert (row.pid, row.bytes) == (process.pid, 2 * GIB + 300 * MIB)
         assert row.flags & layout.ZOMBIE
+
+    def test_the_dead_may_release_late(self, ledger):
+        ledger.set_driver(release_ms=300)
+        with holder(ledger) as process:
+            process.kill()
+        assert ledger.memory(0).used == 2 * GIB + 300 * MIB
+        time.sleep(0.35)
+        assert ledger.memory(0).used == 0
 
     def test_a_pid_that_another_process_has_got_is_not_the_same(self, ledger):
         ledger.charge(ME, 0, GIB)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 MAGIC = 0x4D525653
-VERSION = 1
+VERSION = 2
 """Raised when a column changes; a file of another version is refused."""
 
 DEVICES, PROCESSES, ERRORS, CALLS = 16, 1024, 64, 256
@@ -158,6 +158,8 @@ class Process:
     sm: int = column("i", 0)
     """Percent of the multiprocessors, as ``memory_bus`` of the memory bus."""
     memory_bus: int = column("i", 0)
+    ended_at: int = column("q", 0)
+    """Milliseconds of the monotonic clock; 0: alive, as far as anybody has looked."""
     name: str = column("c64", "")
 
 
@@ -197,6 +199,8 @@ class Driver:
     """What the driver takes for a process's context on a device."""
     keep_dead: int = column("i", 0)
     """1: the memory of dead processes stays."""
+    release_ms: int = column("i", 0)
+    """How long a dead process's memory stays after its death was seen."""
 
 
 _SCALARS: dict[str, Any] = {

@@ -106,7 +106,7 @@ def _compile(gcc: str, folder: Path, objects: Path) -> None:
     (folder / "bin").mkdir(parents=True)
     objects.mkdir()
     (objects / "ledger_layout.h").write_text(layout.header())
-    runtime = [SOURCES / "cudart.c", SOURCES / "cudart_work.c"]
+    runtime = sorted(SOURCES.glob("cudart*.c"))
     (objects / "rest.c").write_text(stubs.runtime_rest())
     (objects / "runtime.map").write_text(stubs.version_script(stubs.listed(stubs.RUNTIME)[1]))
 

@@ -169,7 +169,7 @@ LAYOUTS = {
     "PointerAttributes": ("struct cudaPointerAttributes", ""),
     "AllocationProp": ("CUmemAllocationProp", "location"),
     "MemLocation": ("CUmemLocation", ""),
-    "IpcMemHandle": ("cudaIpcMemHandle_t", ""),
+    "IpcHandle": ("cudaIpcMemHandle_t", ""),
 }
 
 

@@ -239,37 +239,41 @@ API Code cuMemHostGetDevicePointer_v2(Address* out, void* pointer, unsigned flag
   return SUCCESS;
 }
 
-#define COPY(function, target, source, ...)                                \
-  API Code function(target to, source from, size_t bytes, ##__VA_ARGS__) { \
-    ENTER();                                                               \
-    memmove((void*)to, (void*)from, bytes);                                \
-    return SUCCESS;                                                        \
+#define COPY(function, target, source, kind)                \
+  API Code function(target to, source from, size_t bytes) { \
+    ENTER();                                                \
+    return sim_copy((void*)to, (void*)from, bytes, kind);   \
   }
-COPY(cuMemcpy, Address, Address)
-COPY(cuMemcpyAsync, Address, Address, Stream stream)
-COPY(cuMemcpyHtoD_v2, Address, Pointer)
-COPY(cuMemcpyDtoH_v2, Pointer, Address)
-COPY(cuMemcpyDtoD_v2, Address, Address)
-COPY(cuMemcpyHtoDAsync_v2, Address, Pointer, Stream stream)
-COPY(cuMemcpyDtoHAsync_v2, Pointer, Address, Stream stream)
-COPY(cuMemcpyDtoDAsync_v2, Address, Address, Stream stream)
+#define COPY_ASYNC(function, target, source, kind)                         \
+  API Code function(target to, source from, size_t bytes, Stream stream) { \
+    ENTER();                                                               \
+    if (sim_captured(stream)) return SUCCESS;                              \
+    return sim_copy((void*)to, (void*)from, bytes, kind);                  \
+  }
+COPY(cuMemcpy, Address, Address, ANYWHERE)
+COPY(cuMemcpyHtoD_v2, Address, Pointer, TO_DEVICE)
+COPY(cuMemcpyDtoH_v2, Pointer, Address, TO_HOST)
+COPY(cuMemcpyDtoD_v2, Address, Address, WITHIN_DEVICE)
+COPY_ASYNC(cuMemcpyAsync, Address, Address, ANYWHERE)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2, Address, Pointer, TO_DEVICE)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2, Pointer, Address, TO_HOST)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2, Address, Address, WITHIN_DEVICE)
 
 API Code cuMemsetD8_v2(Address start, unsigned char value, size_t count) {
   ENTER();
-  sim_fill((void*)start, value, count);
-  return SUCCESS;
+  return sim_fill((void*)start, value, count);
 }
 API Code cuMemsetD8Async(Address start, unsigned char value, size_t count, Stream stream) {
-  return cuMemsetD8_v2(start, value, count);
+  return sim_captured(stream) ? SUCCESS : cuMemsetD8_v2(start, value, count);
 }
 API Code cuMemsetD32_v2(Address start, unsigned value, size_t count) {
   ENTER();
-  if (!value) sim_fill((void*)start, 0, count * 4);
-  for (size_t i = 0; value && i < count; i++) ((unsigned*)start)[i] = value;
-  return SUCCESS;
+  Code code = sim_fill((void*)start, 0, count * 4);
+  for (size_t i = 0; !code && value && i < count; i++) ((unsigned*)start)[i] = value;
+  return code;
 }
 API Code cuMemsetD32Async(Address start, unsigned value, size_t count, Stream stream) {
-  return cuMemsetD32_v2(start, value, count);
+  return sim_captured(stream) ? SUCCESS : cuMemsetD32_v2(start, value, count);
 }
 
 API Code cuPointerGetAttribute(void* out, int attribute, Address pointer) {

@@ -14,6 +14,18 @@ typedef struct {
 } Dim3;
 
 typedef struct {
+  Dim3 grid, block;
+  size_t shared;
+  Stream stream;
+} LaunchConfig; /* cudaLaunchConfig_t, without its attributes */
+
+typedef struct {
+  Dim3 grid, block;
+  unsigned shared;
+  Stream hStream;
+} DriverLaunchConfig; /* CUlaunchConfig, likewise */
+
+typedef struct {
   int type, id;
 } MemLocation; /* CUmemLocation, cudaMemLocation: passed by value */
 
@@ -26,7 +38,7 @@ typedef struct {
 
 typedef struct {
   char reserved[64];
-} IpcMemHandle; /* passed by value */
+} IpcHandle; /* passed by value */
 
 typedef struct {
   int type, device;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define ENTER()                    \
@@ -30,43 +29,53 @@
     return SUCCESS;                 \
   }
 
-CREATE(cuStreamCreate, unsigned flags)
-CREATE(cuStreamCreateWithPriority, unsigned flags, int priority)
+API Code cuStreamCreateWithPriority(Stream* out, unsigned flags, int priority) {
+  *out = sim_stream(flags, priority);
+  return SUCCESS;
+}
+API Code cuStreamCreate(Stream* out, unsigned flags) {
+  return cuStreamCreateWithPriority(out, flags, 0);
+}
 DESTROY(cuStreamDestroy_v2)
 API Code cuStreamSynchronize(Stream stream) {
   ENTER();
+  return sim_wait_here(stream);
+}
+API Code cuStreamQuery(Stream stream) { return sim_wait_here(stream); }
+API Code cuStreamWaitEvent(Stream stream, Event event, unsigned flags) {
+  sim_wait(stream, event);
   return SUCCESS;
 }
-NOTHING(cuStreamQuery, Stream stream)
-NOTHING(cuStreamWaitEvent, Stream stream, Event event, unsigned flags)
 API Code cuStreamIsCapturing(Stream stream, int* out) {
-  *out = 0;
+  sim_capture(stream, out);
   return SUCCESS;
 }
 Code cuCtxGetCurrent(Context* out); /* cuda.c */
 API Code cuStreamGetCtx(Stream stream, Context* out) { return cuCtxGetCurrent(out); }
 API Code cuStreamAddCallback(Stream stream, void (*call)(Stream, Code, void*), void* data,
                              unsigned flags) {
+  if (sim_captured(stream)) return CAPTURE_UNSUPPORTED;
   call(stream, SUCCESS, data);
   return SUCCESS;
 }
 API Code cuLaunchHostFunc(Stream stream, void (*call)(void*), void* data) {
-  call(data);
+  if (!sim_captured(stream)) call(data);
   return SUCCESS;
 }
 
-CREATE(cuEventCreate, unsigned flags)
+API Code cuEventCreate(Event* out, unsigned flags) {
+  *out = sim_event();
+  return SUCCESS;
+}
 DESTROY(cuEventDestroy_v2)
 API Code cuEventRecord(Event event, Stream stream) {
-  clock_gettime(CLOCK_MONOTONIC, event);
+  sim_record(event, stream);
   return SUCCESS;
 }
 NOTHING(cuEventSynchronize, Event event)
 NOTHING(cuEventQuery, Event event)
 API Code cuEventElapsedTime(float* milliseconds, Event from, Event to) {
-  struct timespec *a = from, *b = to;
-  *milliseconds =
-      (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) / 1e6);
+  *milliseconds = sim_milliseconds(from, to);
   return SUCCESS;
 }
 API Code cuEventElapsedTime_v2(float* milliseconds, Event from, Event to) {
@@ -109,15 +118,20 @@ API Code cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function functi
   *block = 256;
   return SUCCESS;
 }
+static Code launch(Stream stream) {
+  sim_captured(stream);
+  return sim_open_context(sim_current());
+}
 API Code cuLaunchKernel(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments,
                         void** extra) {
   ENTER();
-  return sim_open_context(sim_current());
+  return launch(stream);
 }
-API Code cuLaunchKernelEx(const void* config, Function function, void** arguments, void** extra) {
+API Code cuLaunchKernelEx(const DriverLaunchConfig* config, Function function, void** arguments,
+                          void** extra) {
   ENTER();
-  return sim_open_context(sim_current());
+  return launch(config->hStream);
 }
 
 API Code cuLinkCreate_v2(unsigned count, int* options, void** values, void** out) {

@@ -240,54 +240,76 @@ API Code cudaPointerGetAttributes(PointerAttributes* out, const void* pointer) {
 
 API Code cudaMemcpy(void* to, const void* from, size_t bytes, int kind) {
   ENTER();
-  memmove(to, from, bytes);
-  return SUCCESS;
+  return failed(sim_copy(to, from, bytes, kind));
 }
 API Code cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, Stream stream) {
   ENTER();
-  memmove(to, from, bytes);
-  return SUCCESS;
+  if (sim_captured(stream)) return SUCCESS;
+  return failed(sim_copy(to, from, bytes, kind));
 }
 API Code cudaMemcpyPeer(void* to, int device, const void* from, int source, size_t bytes) {
-  memmove(to, from, bytes);
-  return SUCCESS;
+  ENTER();
+  return failed(sim_copy(to, from, bytes, WITHIN_DEVICE));
 }
 API Code cudaMemcpyPeerAsync(void* to, int device, const void* from, int source, size_t bytes,
                              Stream stream) {
+  if (sim_captured(stream)) return SUCCESS;
   return cudaMemcpyPeer(to, device, from, source, bytes);
 }
 API Code cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                       size_t height, int kind) {
-  for (size_t i = 0; i < height; i++)
-    memmove((char*)to + i * to_pitch, (const char*)from + i * from_pitch, width);
-  return SUCCESS;
+  ENTER();
+  Code code = SUCCESS;
+  for (size_t i = 0; i < height && !code; i++)
+    code = sim_copy((char*)to + i * to_pitch, (const char*)from + i * from_pitch, width, kind);
+  return failed(code);
 }
 API Code cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                            size_t width, size_t height, int kind, Stream stream) {
+  if (sim_captured(stream)) return SUCCESS;
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 API Code cudaMemset(void* pointer, int value, size_t bytes) {
   ENTER();
-  sim_fill(pointer, value, bytes);
-  return SUCCESS;
+  return failed(sim_fill(pointer, value, bytes));
 }
 API Code cudaMemsetAsync(void* pointer, int value, size_t bytes, Stream stream) {
-  ENTER();
-  sim_fill(pointer, value, bytes);
-  return SUCCESS;
+  if (sim_captured(stream)) return SUCCESS;
+  return cudaMemset(pointer, value, bytes);
 }
 API Code cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
                            Stream stream) {
-  for (size_t i = 0; i < height; i++) memset((char*)pointer + i * pitch, value, width);
-  return SUCCESS;
+  ENTER();
+  if (sim_captured(stream)) return SUCCESS;
+  Code code = SUCCESS;
+  for (size_t i = 0; i < height && !code; i++)
+    code = sim_fill((char*)pointer + i * pitch, value, width);
+  return failed(code);
 }
 NOTHING(cudaMemPrefetchAsync, const void* pointer, size_t bytes, MemLocation location,
         unsigned flags, Stream stream)
-API Code cudaIpcGetMemHandle(void* out, void* pointer) { return failed(NOT_SUPPORTED_801); }
-API Code cudaIpcOpenMemHandle(void** out, IpcMemHandle handle, unsigned flags) {
-  return failed(NOT_SUPPORTED_801);
+API Code cudaIpcGetMemHandle(IpcHandle* out, void* pointer) {
+  ENTER_CONTEXT();
+  return failed(sim_export(pointer, out));
 }
-NOTHING(cudaIpcCloseMemHandle, void* pointer)
+API Code cudaIpcOpenMemHandle(void** out, IpcHandle handle, unsigned flags) {
+  ENTER_CONTEXT();
+  return failed(sim_import(&handle, out));
+}
+API Code cudaIpcCloseMemHandle(void* pointer) {
+  ENTER();
+  return failed(sim_close(pointer));
+}
+/* Work is done at once, so an event of another process has nothing to wait for. */
+API Code cudaIpcGetEventHandle(IpcHandle* out, Event event) {
+  *out = (IpcHandle){0};
+  return SUCCESS;
+}
+API Code cudaIpcOpenEventHandle(Event* out, IpcHandle handle) {
+  ENTER_CONTEXT();
+  *out = sim_event();
+  return SUCCESS;
+}
 
 /* One pool of memory, which keeps nothing. */
 static char pool;

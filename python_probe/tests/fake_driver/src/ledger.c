@@ -147,10 +147,11 @@ void ledger_reap(Ledger* l) {
   for (unsigned i = 0; i < l->process_rows; i++) {
     ProcessRow* p = &l->processes[i];
     if (!(p->flags & LEDGER_USED) || p->flags & (LEDGER_STATIC | LEDGER_ZOMBIE)) continue;
-    if (!gone(p, thorough)) continue;
+    if (!p->ended_at && !gone(p, thorough)) continue;
+    if (!p->ended_at) p->ended_at = now;
     if (l->driver.keep_dead)
       p->flags |= LEDGER_ZOMBIE;
-    else
+    else if (now - p->ended_at >= (uint64_t)l->driver.release_ms)
       memset(p, 0, sizeof *p);
   }
 }

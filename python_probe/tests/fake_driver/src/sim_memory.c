@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -36,7 +37,7 @@ void sim_add(void* pointer, size_t bytes, int device, Kind kind) {
   }
   int i = position(pointer) + 1;
   memmove(table + i + 1, table + i, (size_t)(count - i) * sizeof *table);
-  table[i] = (Allocation){pointer, bytes, device, kind};
+  table[i] = (Allocation){pointer, bytes, device, kind, 0};
   count++;
   pthread_mutex_unlock(&mutex);
 }
@@ -61,6 +62,13 @@ bool sim_find(const void* pointer, Allocation* out) {
   if (found) *out = table[i];
   pthread_mutex_unlock(&mutex);
   return found;
+}
+
+void sim_set_file(void* start, int file) {
+  pthread_mutex_lock(&mutex);
+  int i = position(start);
+  if (i >= 0 && table[i].start == start) table[i].file = file;
+  pthread_mutex_unlock(&mutex);
 }
 
 static size_t pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
@@ -93,6 +101,7 @@ int sim_free(void* pointer) {
   if (!pointer) return SUCCESS;
   if (!sim_remove(pointer, ON_DEVICE, &a)) return INVALID_VALUE;
   munmap(a.start, pages(a.bytes));
+  if (a.file) close(a.file);
   ledger_release(sim_index(a.device), a.bytes);
   return SUCCESS;
 }
@@ -109,19 +118,41 @@ HIDDEN void forget_device(int device) {
   }
 }
 
-/* Zeroing gives pages back; other large fills of device memory are left out, to spare the host. */
-void sim_fill(void* pointer, int value, size_t bytes) {
+/* Copies that write much at once get huge pages; anything less would cost the host too much. */
+enum { LARGE = 16 << 20 };
+static char* page_before(void* pointer) { return (char*)((uintptr_t)pointer / PAGE * PAGE); }
+
+/* Mappings of an expandable segment follow each other, so the first and the last byte count. */
+static bool known(const void* pointer, size_t bytes) {
   Allocation a;
-  bool on_device = bytes > 1 << 20 && sim_find(pointer, &a) && a.kind & (ON_DEVICE | MAPPED);
-  if (on_device && value && bytes > 256 << 20) return;
-  if (on_device && !value) {
-    char* start = (char*)(((uintptr_t)pointer + PAGE - 1) / PAGE * PAGE);
-    char* end = (char*)(((uintptr_t)pointer + bytes) / PAGE * PAGE);
-    memset(pointer, 0, (size_t)(start - (char*)pointer));
-    if (madvise(start, (size_t)(end - start), MADV_DONTNEED))
-      memset(start, 0, (size_t)(end - start));
-    memset(end, 0, (size_t)((char*)pointer + bytes - end));
-    return;
+  return sim_find(pointer, &a) && sim_find((const char*)pointer + bytes - 1, &a);
+}
+
+int sim_copy(void* to, const void* from, size_t bytes, Copy kind) {
+  Allocation a;
+  if (!bytes) return SUCCESS;
+  if ((kind == TO_DEVICE || kind == WITHIN_DEVICE) && !known(to, bytes)) return INVALID_VALUE;
+  if ((kind == TO_HOST || kind == WITHIN_DEVICE) && !known(from, bytes)) return INVALID_VALUE;
+  if (bytes >= LARGE && sim_find(to, &a) && a.kind & ON_DEVICE && !a.file)
+    madvise(page_before(to), bytes, MADV_HUGEPAGE);
+  memmove(to, from, bytes);
+  return SUCCESS;
+}
+
+/* Zeroing much gives pages back. */
+int sim_fill(void* pointer, int value, size_t bytes) {
+  Allocation a;
+  if (!bytes) return SUCCESS;
+  if (!known(pointer, bytes) || !sim_find(pointer, &a)) return INVALID_VALUE;
+  if (value || bytes <= 1 << 20 || a.kind & (ON_HOST | REGISTERED)) {
+    memset(pointer, value, bytes);
+    return SUCCESS;
   }
-  memset(pointer, value, bytes);
+  char* start = (char*)(((uintptr_t)pointer + PAGE - 1) / PAGE * PAGE);
+  char* end = (char*)(((uintptr_t)pointer + bytes) / PAGE * PAGE);
+  memset(pointer, 0, (size_t)(start - (char*)pointer));
+  if (madvise(start, (size_t)(end - start), a.file ? MADV_REMOVE : MADV_DONTNEED))
+    memset(start, 0, (size_t)(end - start));
+  memset(end, 0, (size_t)((char*)pointer + bytes - end));
+  return SUCCESS;
 }
