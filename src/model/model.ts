@@ -34,6 +34,9 @@ const MISSED = 3;
 /** Seconds that a notice is kept. */
 const NOTICE_SPAN = 3600;
 
+/** Seconds after which a finished run is no news. */
+const NEWS = 30;
+
 /** Milliseconds between the last watch and rest: from one notebook to the next is no rest. */
 const LINGER = 1000;
 
@@ -105,7 +108,7 @@ export class VramModel implements IVramModel {
 
   notice(kernelId: string): IKernelNotice | null {
     const notice = this._notices.get(kernelId);
-    return notice && notice.at > Private.now() - NOTICE_SPAN ? notice : null;
+    return notice && notice.at > this._serverTime - NOTICE_SPAN ? notice : null;
   }
 
   running(kernelId: string): Report | null {
@@ -169,18 +172,23 @@ export class VramModel implements IVramModel {
       return;
     }
     if (report.finished) {
-      this._notices.set(report.kernel_id, { report, at: Private.now() });
-      this._running.delete(report.kernel_id);
+      this._notices.set(report.kernel_id, { report, at: report.at });
+      if (this._running.get(report.kernel_id)?.run_id === report.run_id) {
+        this._running.delete(report.kernel_id);
+      }
       this._plans.delete(report.kernel_id);
     } else {
       this._running.set(report.kernel_id, report);
     }
     this._emit();
-    this._reported.emit(report);
+    // Who connects late is told of the last runs: what is long done is no news.
+    if (!report.finished || report.at > this._serverTime - NEWS) {
+      this._reported.emit(report);
+    }
   }
 
-  cancel(kernelId: string): Promise<void> {
-    return this._client.cancel(kernelId);
+  async cancel(kernelId: string): Promise<void> {
+    this.announce(await this._client.cancel(kernelId));
   }
 
   end(pid: number, startedAt: number): Promise<Ended> {
@@ -197,6 +205,11 @@ export class VramModel implements IVramModel {
     const config = await this._client.configure({ ...current, ...change });
     this._onConfig(config);
     return config;
+  }
+
+  /** Seconds since the epoch by the server's clock, as of the last reading. */
+  private get _serverTime(): number {
+    return this._snapshot?.taken_at ?? 0;
   }
 
   private _onMessage(_: SnapshotStream, message: StreamMessage): void {
@@ -286,6 +299,8 @@ export class VramModel implements IVramModel {
       this._expect();
     } else {
       this._stream.stop();
+      // What goes on is told again when the stream is back.
+      this._running.clear();
       clearTimeout(this._overdue);
     }
   };

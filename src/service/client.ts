@@ -65,8 +65,8 @@ export class VramClient {
   }
 
   /** Cancel a run that waits, or stop one after the step under way. */
-  async cancel(kernelId: string): Promise<void> {
-    await this._request('DELETE', ['kernels', kernelId, 'remedies']);
+  cancel(kernelId: string): Promise<Report> {
+    return this._request('DELETE', ['kernels', kernelId, 'remedies']);
   }
 
   end(request: EndRequest): Promise<Ended> {
@@ -115,7 +115,7 @@ export class VramClient {
         error instanceof Error ? error.message : String(error)
       );
     }
-    const data = response.status === 204 ? null : Private.parse(text);
+    const data = Private.parse(text);
     if (response.ok && data !== undefined) {
       return data as T;
     }

@@ -1,4 +1,5 @@
-import { panel } from '../../__tests__/mockup';
+import { panel, TAKEN_AT } from '../../__tests__/mockup';
+import { plan } from '../../__tests__/plans';
 import { VramClient } from '../../service/client';
 import { SnapshotStream } from '../../service/stream';
 import {
@@ -19,7 +20,7 @@ const REPORT: Report = {
   run_id: 'run-1',
   finished: true,
   waiting: false,
-  at: 1,
+  at: TAKEN_AT,
   steps: [],
   freed: 5,
   expected: 5,
@@ -193,6 +194,61 @@ describe('VramModel', () => {
     expect(seen.map(report => report.finished)).toEqual([false, true]);
     expect(model.notice('embeddings')?.report).toEqual(REPORT);
     expect(model.notice('train-resnet')).toBeNull();
+  });
+
+  describe('what goes on in a kernel', () => {
+    const begun = { ...REPORT, finished: false, waiting: true };
+
+    beforeEach(async () => {
+      server.answers['GET snapshot'] = { body: snapshot(panel()) };
+      model.watch();
+      await until(() => server.sockets.length === 1);
+    });
+
+    it('is known until it ends, and can be cancelled', async () => {
+      server.send(begun);
+      await until(() => model.running('embeddings') !== null);
+      expect(model.running('embeddings')).toEqual(begun);
+      server.answers['DELETE kernels/embeddings/remedies'] = { body: REPORT };
+      await model.cancel('embeddings');
+      expect(model.running('embeddings')).toBeNull();
+      expect(model.notice('embeddings')?.report).toEqual(REPORT);
+    });
+
+    it('outlives another run that ends', async () => {
+      server.send(begun);
+      await until(() => model.running('embeddings') !== null);
+      server.send({ ...REPORT, run_id: 'run-2' });
+      await until(() => model.notice('embeddings') !== null);
+      expect(model.running('embeddings')).toEqual(begun);
+    });
+
+    it('is gone with the kernel', async () => {
+      server.send(begun);
+      await until(() => model.running('embeddings') !== null);
+      server.send(snapshot({ ...panel(), kernels: [] }));
+      await until(() => model.running('embeddings') === null);
+    });
+
+    it('keeps the last plan until something was run', async () => {
+      const asked = plan();
+      server.answers['GET kernels/embeddings/plan'] = { body: asked };
+      expect(model.lastPlan('embeddings')).toBeNull();
+      await model.plan('embeddings');
+      expect(model.lastPlan('embeddings')).toEqual(asked);
+      server.send(REPORT);
+      await until(() => model.lastPlan('embeddings') === null);
+    });
+
+    it('tells what is long done without calling it news', async () => {
+      const seen: Report[] = [];
+      model.reported.connect((_, report) => seen.push(report));
+      server.send({ ...REPORT, at: TAKEN_AT - 600 });
+      await until(() => model.notice('embeddings') !== null);
+      expect(seen).toEqual([]);
+      server.send({ ...REPORT, run_id: 'old', at: TAKEN_AT - 7200 });
+      await until(() => model.notice('embeddings') === null);
+    });
   });
 
   it('changes one setting and keeps those that another browser changed', async () => {

@@ -118,7 +118,7 @@ export class TestServer {
           'Access-Control-Allow-Origin': request.headers.origin ?? '*',
           'Access-Control-Allow-Credentials': 'true',
           'Access-Control-Allow-Headers': 'authorization, content-type',
-          'Access-Control-Allow-Methods': 'GET, POST, PUT'
+          'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE'
         };
         const answer = this.answers[line] ?? {
           status: 404,
