@@ -6,7 +6,17 @@ import { panel } from '../../src/__tests__/mockup';
 import type { Plan } from '../../src/service/wire';
 import { expectAccessible, THEMES, withTheme } from './accessible';
 import { openPanel, row } from './lab';
-import { busyPlan, noAgentPlan, plan, report, step } from './plans';
+import {
+  busyPlan,
+  childrenPlan,
+  fullPlan,
+  KERNEL,
+  noAgentPlan,
+  plan,
+  poolPlan,
+  report,
+  step
+} from './plans';
 import { Readings } from './readings';
 import { expectTexts, shoot } from './screens';
 
@@ -67,6 +77,166 @@ for (const theme of THEMES) {
         await expectAccessible(page, '.jp-Vram-FreeDialog');
         await close();
       });
+      await test.step('2a everything that can be done', async () => {
+        const dialog = await open(fullPlan());
+        await expectTexts(dialog, [
+          'GPU 0 · idle 2 h · holds 11.2 GiB · measured in the kernel',
+          '11.2 GiB now',
+          '7.4 GiB after',
+          'Largest holders',
+          'emb_matrix 3.3 GiB · last error 2.1 GiB · model 0.9 GiB',
+          'Nothing is lost',
+          'Park: move live tensors to host RAM',
+          '6.9 GiB',
+          'All 31 tensors can move. Host RAM free: 38.2 GiB. Restored when you run a cell, or with Restore.',
+          'History is lost',
+          'Drop the last error’s traceback',
+          '2.1 GiB',
+          'Clear Out[] history',
+          '0.6 GiB',
+          'Work is lost',
+          'Delete variables',
+          'up to 4.2 GiB',
+          'Choose which. There is no undo.',
+          'Choose…',
+          'You lose every variable: 14 variables and 1 model.',
+          'Free 3.8 GiB'
+        ]);
+        await dialog.getByRole('checkbox', { name: /^Park/ }).check();
+        await expectTexts(dialog, [
+          '0.5 GiB after',
+          'Already covered by “Park: move live tensors to host RAM”.',
+          'Expected: 10.7 GiB of 11.2 GiB, nothing lost',
+          'Free 10.7 GiB'
+        ]);
+        await shoot(dialog, `2a park ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+      });
+      await test.step('2b chosen by hand', async () => {
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('checkbox', { name: /^Park/ }).uncheck();
+        await dialog.getByRole('checkbox', { name: /^Drop/ }).check();
+        await dialog.getByRole('checkbox', { name: /^Clear Out/ }).check();
+        await dialog.getByRole('button', { name: 'Choose…' }).click();
+        await dialog.getByRole('checkbox', { name: 'emb_matrix' }).check();
+        await expectTexts(dialog, [
+          '1.4 GiB after',
+          'Park: move live tensors to host RAM',
+          '0.9 GiB',
+          'Every entry, not only those that hold GPU memory',
+          'Delete variables',
+          '3.3 GiB',
+          'You lose emb_matrix. 1 of 2 chosen. There is no undo.',
+          'emb_matrix',
+          'Tensor float32 · 1,730,000 × 512',
+          'model',
+          'SentenceEncoder · 199 tensors',
+          'You lose: history and emb_matrix',
+          'Free 9.8 GiB'
+        ]);
+        await expect(
+          dialog.getByRole('checkbox', { name: 'Delete variables' })
+        ).toHaveJSProperty('indeterminate', true);
+        await shoot(dialog, `2b chosen ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await dialog.getByText('Largest holders').click();
+        await expectTexts(dialog, ['last error’s traceback', 'output history']);
+        await shoot(dialog, `2b holders ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await close();
+      });
+      await test.step('children to end, and a restart elsewhere', async () => {
+        const dialog = await open(childrenPlan());
+        await dialog.getByRole('checkbox', { name: '48214' }).check();
+        await expectTexts(dialog, [
+          '1.0 GiB',
+          'You lose what they are doing. 1 of 2 chosen.',
+          'pt_data_worker',
+          'You lose: 1 process'
+        ]);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await dialog
+          .getByRole('checkbox', { name: 'Restart the kernel' })
+          .check();
+        await dialog.getByLabel('Restart on').selectOption('the CPU only');
+        await expectTexts(dialog, ['GPU 1 (10.0 GiB free)', 'Restart and']);
+        await shoot(dialog, `restart elsewhere ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await close();
+      });
+      await test.step('2h a pool that stays', async () => {
+        const dialog = await open(poolPlan());
+        await expectTexts(dialog, [
+          'TensorFlow keeps its memory pool until the process ends. Other notebooks get this memory back only when this kernel restarts.',
+          'Clear the Keras session',
+          '0.0 GiB',
+          'Returns nothing to the GPU.',
+          'Restart the kernel',
+          '9.4 GiB',
+          'Save first',
+          'model.save("model.keras")',
+          'So it grows as needed next time (first cell)',
+          'set_memory_growth(gpu, True)'
+        ]);
+        await shoot(dialog, `2h pool ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await close();
+      });
+      await test.step('2c running', async () => {
+        const steps = [
+          step('unpin-exceptions', 2.1),
+          step('unpin-outputs', null, { ok: null, seconds: null }),
+          step('release-cache', null, { ok: null, seconds: null })
+        ];
+        const run = readings.holdReport();
+        const dialog = await open(fullPlan());
+        await dialog.getByRole('checkbox', { name: /^Drop/ }).check();
+        await dialog.getByRole('checkbox', { name: /^Clear Out/ }).check();
+        await dialog.getByRole('button', { name: 'Free 6.5 GiB' }).click();
+        readings.report = report(steps, { run_id: 'live', finished: false });
+        readings.send(readings.report);
+        await expectTexts(dialog, [
+          'Freeing memory of embeddings.ipynb',
+          'step 2 of 3',
+          'Drop the last error’s traceback',
+          'freed 2.1 GiB',
+          'Clear Out[] history',
+          'working…',
+          'Release cached blocks',
+          'expected 3.8 GiB',
+          'Stop after this step',
+          'Close'
+        ]);
+        await shoot(dialog, `2c running ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await dialog
+          .getByRole('button', { name: 'Stop after this step' })
+          .click();
+        await expectTexts(dialog, ['Steps already done stay done.']);
+        expect(readings.stopped).toEqual([KERNEL]);
+        run.end(
+          report(
+            [
+              steps[0],
+              step('unpin-outputs', 0.6),
+              step('release-cache', null, {
+                ok: false,
+                seconds: null,
+                text: 'Not run. You stopped it.'
+              })
+            ],
+            { run_id: 'live' }
+          )
+        );
+        await expectTexts(dialog, [
+          'Stopped before the last step',
+          'Freed 2.7 GiB',
+          'not run'
+        ]);
+        await shoot(dialog, `2c stopped ${theme}`);
+        await expectAccessible(page, '.jp-Vram-FreeDialog');
+        await close();
+      });
       await test.step('2d result', async () => {
         readings.report = report([
           step('collect', 2.1),
@@ -109,7 +279,7 @@ for (const theme of THEMES) {
         const dialog = await open(busyPlan());
         await expectTexts(dialog, [
           'embeddings.ipynb is running',
-          'Memory can’t be freed safely while a cell runs.',
+          'Memory can’t be freed safely while a cell runs. The amounts below were measured before.',
           'Wait, and free when it becomes idle',
           'Interrupt the cell, then free',
           'Restart the kernel',

@@ -1,62 +1,23 @@
-/** The drawings' plan for embeddings.ipynb, which holds 11.2 GiB, and what came of it. */
-import { gib, snapshot, TAKEN_AT } from '../../src/__tests__/mockup';
-import type { Plan, Remedy, Report, Step } from '../../src/service/wire';
+/** What the server answers for the drawings' plan of embeddings.ipynb, which holds 11.2 GiB. */
+import { gib } from '../../src/__tests__/mockup';
+import { fullPlan, plan as base, remedy } from '../../src/__tests__/plans';
+import type { Plan } from '../../src/service/wire';
 
-const { version, schema } = snapshot();
+export { fullPlan, KERNEL, report, step } from '../../src/__tests__/plans';
 
-export const KERNEL = 'embeddings';
-
-export function remedy(
-  id: Remedy['id'],
-  gain: number | null,
-  change: Partial<Remedy> = {}
-): Remedy {
-  return {
-    id,
-    gain: gain === null ? null : gib(gain),
-    gain_is: gain === null ? 'unknown' : 'exact',
-    loses: '',
-    offered: true,
-    why_not: null,
-    default: false,
-    ...change
-  };
-}
-
-const ENDING = [
-  remedy('restart', 11.2, { loses: 'All variables of the notebook.' }),
-  remedy('shutdown', 11.2, { loses: 'All variables; no kernel is left.' })
-];
+const ENDING = [remedy('restart', 11.2), remedy('shutdown', 11.2)];
 
 /** 3.8 GiB are cached, 2.1 GiB are garbage. */
 export function plan(change: Partial<Plan> = {}): Plan {
-  return {
-    type: 'plan',
-    version,
-    schema,
-    kernel_id: KERNEL,
-    state: 'idle',
-    measured_at: TAKEN_AT,
-    bytes: gib(11.2),
-    gpus: { 'GPU-0': gib(11.2) },
-    frameworks: {
-      torch: {
-        live: gib(6.9),
-        cached: gib(3.8),
-        context: gib(0.5),
-        peak: gib(11.2)
-      }
-    },
-    holders_in_kernel: [],
+  return base({
     remedies: [
       remedy('collect', 2.1, { default: true }),
       remedy('release-cache', 3.8, { default: true }),
       ...ENDING
     ],
     remains: { bytes: gib(5.3), why: 'Variables and the driver context stay.' },
-    text: null,
     ...change
-  };
+  });
 }
 
 export function busyPlan(): Plan {
@@ -64,7 +25,11 @@ export function busyPlan(): Plan {
   return plan({
     state: 'busy',
     remedies: [
-      remedy('release-cache', null, { offered: false, why_not }),
+      remedy('release-cache', 2.6, {
+        gain_is: 'at-most',
+        offered: false,
+        why_not
+      }),
       remedy('interrupt', null, { loses: 'The running cell.' }),
       ...ENDING
     ]
@@ -81,40 +46,45 @@ export function noAgentPlan(): Plan {
   });
 }
 
-export function step(
-  id: Step['id'],
-  freed: number,
-  change: Partial<Step> = {}
-): Step {
-  return {
-    id,
-    ok: true,
-    freed: gib(freed),
-    freed_by: 'driver',
-    before: null,
-    after: null,
-    seconds: 0.1,
-    text: null,
-    ...change
-  };
+/** TensorFlow keeps its pool: 6.2 of 9.4 GiB are in use. */
+export function poolPlan(): Plan {
+  return fullPlan({
+    bytes: gib(9.4),
+    gpus: { 'GPU-0': gib(9.4) },
+    frameworks: {
+      tensorflow: {
+        live: gib(6.2),
+        cached: gib(2.7),
+        context: gib(0.5),
+        peak: gib(8)
+      }
+    },
+    holders_in_kernel: [],
+    park: null,
+    pools: ['tensorflow'],
+    remedies: [
+      remedy('clear-session', 0, {
+        loses:
+          'You lose models that no variable holds. Makes 6.2 GiB reusable inside this notebook. Returns nothing to the GPU.'
+      }),
+      remedy('restart', 9.4),
+      remedy('shutdown', 9.4)
+    ],
+    remains: { bytes: gib(9.4), why: null }
+  });
 }
 
-/** Of 11.2 GiB. */
-export function report(steps: Step[], change: Partial<Report> = {}): Report {
-  const freed = steps.reduce((sum, { freed }) => sum + (freed ?? 0), 0);
-  return {
-    type: 'report',
-    version,
-    schema,
-    kernel_id: KERNEL,
-    run_id: 'run',
-    finished: true,
-    at: TAKEN_AT,
-    steps,
-    freed,
-    expected: gib(5.9),
-    remains: { bytes: gib(11.2) - freed, why: null },
-    survivors: [],
-    ...change
-  };
+/** Workers that the kernel started hold 3.0 of 11.2 GiB. */
+export function childrenPlan(): Plan {
+  const child = (pid: number, size: number) => ({
+    pid,
+    started_at: 5,
+    name: 'pt_data_worker',
+    gpu: 'GPU-0',
+    bytes: gib(size)
+  });
+  return plan({
+    children: [child(48213, 2), child(48214, 1)],
+    remedies: [remedy('end-children', 3), ...ENDING]
+  });
 }

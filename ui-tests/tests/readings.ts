@@ -12,6 +12,8 @@ export class Readings {
   plan: Plan | null = null;
   /** What `POST remedies` answers. */
   report: Report | null = null;
+  /** The kernels whose run was stopped. */
+  readonly stopped: string[] = [];
   /** What `GET history` answers. */
   history: History | null = null;
 
@@ -30,21 +32,35 @@ export class Readings {
       readings._answer(route, readings.plan)
     );
     await page.route(/\/jupyterlab-vram\/kernels\/[^/]+\/remedies/, route =>
-      readings._answer(route, readings.report)
+      readings._answerRun(route)
     );
     await page.route(/\/jupyterlab-vram\/history/, route =>
       readings._answer(route, readings.history)
     );
-    const beat = setInterval(() => readings._send(), BEAT);
+    const beat = setInterval(() => readings.send(readings._reading), BEAT);
     page.once('close', () => clearInterval(beat));
     return readings;
+  }
+
+  /** Keep the next run waiting for its report. */
+  holdReport(): { end: (report: Report) => void } {
+    let end = (_: Report): void => undefined;
+    this._held = new Promise(resolve => (end = resolve));
+    return { end };
+  }
+
+  /** Send a message on the stream. */
+  send(message: object): void {
+    for (const socket of this._sockets) {
+      socket.send(JSON.stringify(message));
+    }
   }
 
   /** Send another reading. */
   show(reading: Snapshot): void {
     this._reading = reading;
     this._trouble = null;
-    this._send();
+    this.send(reading);
   }
 
   /** Answer with an HTTP status that is not in the server part's words, and close the stream. */
@@ -69,17 +85,22 @@ export class Readings {
     socket.send(JSON.stringify(this._reading));
   }
 
-  private _send(): void {
-    for (const socket of this._sockets) {
-      socket.send(JSON.stringify(this._reading));
-    }
-  }
-
   private _hangUp(): void {
     for (const socket of this._sockets) {
       void socket.close();
     }
     this._sockets.clear();
+  }
+
+  private async _answerRun(route: Route): Promise<void> {
+    if (route.request().method() === 'DELETE') {
+      this.stopped.push(route.request().url().split('/').at(-2)!);
+      await this._answer(route, this.report);
+      return;
+    }
+    const held = this._held;
+    this._held = null;
+    await this._answer(route, held === null ? this.report : await held);
   }
 
   private async _answer(route: Route, body: object | null): Promise<void> {
@@ -94,6 +115,7 @@ export class Readings {
   }
 
   private _trouble: number | 'silent' | null = null;
+  private _held: Promise<Report> | null = null;
   private readonly _sockets = new Set<WebSocketRoute>();
 }
 

@@ -200,7 +200,7 @@ describe('VramModel', () => {
     const begun = { ...REPORT, finished: false, waiting: true };
 
     beforeEach(async () => {
-      server.answers['GET snapshot'] = { body: snapshot(panel()) };
+      server.answers['GET snapshot'] = { body: snapshot() };
       model.watch();
       await until(() => server.sockets.length === 1);
     });
