@@ -15,9 +15,10 @@ GENERATIONS = pytest.mark.parametrize(
         "now",
         pytest.param("six", marks=pytest.mark.frameworks),
         pytest.param("python38", marks=pytest.mark.frameworks),
+        pytest.param("python313", marks=pytest.mark.frameworks),
     ],
 )
-"""Kernels that differ inside: today's, and the oldest that are supported."""
+"""Kernels that differ inside: today's, the oldest that are supported, and a newer Python's."""
 
 STATE = """dict(
     names=sorted(globals()),

@@ -18,13 +18,14 @@ from stories import PROBE, STAND_INS, Story
 CACHED = {
     "six": "VRAM_TEST_IPYKERNEL6",
     "python38": "VRAM_TEST_PYTHON38",
+    "python313": "VRAM_TEST_PYTHON313",
     "torch": "FRAMEWORKS_PYTHON",
     "cpu": "VRAM_TEST_CPU",
     "cpu-old": "VRAM_TEST_CPU_OLD",
 }
 """Kernels in cached environments (npm run test:frameworks), and the variables that name their
-Pythons: ipykernel 6, the same with Python 3.8, the CUDA builds of torch and numba, the CPU builds
-of TensorFlow, Keras and JAX."""
+Pythons: ipykernel 6, the same with Python 3.8, today's with Python 3.13, the CUDA builds of torch
+and numba, the CPU builds of TensorFlow, Keras and JAX."""
 
 OTHER_KERNEL = """
 from ipykernel.ipkernel import IPythonKernel

@@ -1,8 +1,8 @@
 """Run a command with the cached environments: ``python -m frameworks COMMAND…``
 
 They are made first where they are missing; without a command that is all. The command finds their
-Pythons in FRAMEWORKS_PYTHON, VRAM_TEST_IPYKERNEL6, VRAM_TEST_PYTHON38, VRAM_TEST_CPU and
-VRAM_TEST_CPU_OLD.
+Pythons in FRAMEWORKS_PYTHON, VRAM_TEST_IPYKERNEL6, VRAM_TEST_PYTHON38, VRAM_TEST_PYTHON313,
+VRAM_TEST_CPU and VRAM_TEST_CPU_OLD.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .environment import (
     CUDA,
     IPYKERNEL_6,
     PYTHON_3_8,
+    PYTHON_3_13,
     Environment,
     NoPython,
     Unavailable,
@@ -32,6 +33,7 @@ def wanted() -> Iterator[Environment]:
     yield IPYKERNEL_6
     for environment, what in (
         (PYTHON_3_8, "a kernel with Python 3.8"),
+        (PYTHON_3_13, "a kernel with Python 3.13"),
         (CPU, "TensorFlow, Keras 3 and JAX"),
         (CPU_OLD, "an older TensorFlow, Keras 2 and JAX"),
     ):

@@ -124,6 +124,9 @@ IPYKERNEL_6 = Environment(
     "ipykernel6", "VRAM_TEST_IPYKERNEL6", OLD_KERNELS, (11, 12, 13, 10, 14), GIB
 )
 PYTHON_3_8 = Environment("python38", "VRAM_TEST_PYTHON38", OLD_KERNELS, (8,), GIB)
+PYTHON_3_13 = Environment(
+    "python313", "VRAM_TEST_PYTHON313", HERE / "requirements-ipykernel7.txt", (13,), GIB
+)
 
 CPU = Environment("cpu", "VRAM_TEST_CPU", HERE / "requirements-cpu.txt", (11, 12, 13, 10), 4 * GIB)
 """TensorFlow, Keras 3 and JAX, built for the CPU: 2.2 GB."""
