@@ -44,15 +44,15 @@ class Roots:
         self._namespaces: list[Any] = []
         unpin = agent.module("unpin")
         for history in (shell.user_ns.get("_oh"), shell.history_manager.output_hist):
-            self._add(history, self._of_history, "output", "Out")
-        self._add(shell.user_ns, self._of_user, "variable", "")
-        self._add(shell.user_ns_hidden, self._of_hidden, "unknown", "")
-        self._add_object(shell.displayhook, self._of_hook, "unknown", "displayhook")
+            self._add(history, Roots._of_history, "output", "Out")
+        self._add(shell.user_ns, Roots._of_user, "variable", "")
+        self._add(shell.user_ns_hidden, Roots._of_hidden, "unknown", "")
+        self._add_object(shell.displayhook, Roots._of_hook, "unknown", "displayhook")
         for keeper in unpin.keepers(shell):
-            self._add_object(keeper, self._of_keeper, "exception", "last error")
+            self._add_object(keeper, Roots._of_keeper, "exception", "last error")
             pdb = getattr(keeper, "pdb", None)
             if pdb is not None:
-                self._add_object(pdb, self._of_keeper, "exception", "last error")
+                self._add_object(pdb, Roots._of_keeper, "exception", "last error")
         for frame in unpin.emptiable(shell):
             if id(frame) not in self.own:
                 self._add_frame(frame, "exception", "last error")
@@ -62,12 +62,12 @@ class Roots:
         for thread in list(_threads().values()):
             names = self.naming.namespace(thread)
             label = self._title(thread)
-            self._add(thread, self._of_thread, "thread", label, names, label)
-            self._add(names, self._of_thread, "thread", label, names, label)
+            self._add(thread, Roots._of_thread, "thread", label, names, label)
+            self._add(names, Roots._of_thread, "thread", label, names, label)
         for name, module in list(sys.modules.items()):
             if issubclass(type(module), types.ModuleType):
                 title = self.naming.word(name)
-                self._add(_names_of_module(module), self._of_module, "module", title)
+                self._add(_names_of_module(module), Roots._of_module, "module", title)
         self._add_object(agent, _of_nobody, "unknown", "this extension")
         self._add(agent.kept, _of_nobody, "unknown", "this extension")
         self._add(_event_loop(), _of_nobody, "generator", "event loop")
@@ -75,6 +75,7 @@ class Roots:
     def _add(self, stop: Any, names: Any, where: str, label: str, *arguments: Any) -> None:
         if stop is not None and id(stop) not in self.stops:
             self.stops[id(stop)] = stop
+            # ``names`` unbound: a ring with this would keep it all until a collection.
             self._namespaces.append((id(stop), where, label, names, arguments or (stop,)))
 
     def _add_object(self, stop: Any, names: Any, where: str, label: str) -> None:
@@ -85,14 +86,14 @@ class Roots:
 
     def _add_frame(self, frame: Any, where: str, thing: str) -> None:
         label = f"{thing} → {self.naming.function_name(frame.f_code)}"
-        self._add(frame, self._of_frame, where, label, frame, where, label)
+        self._add(frame, Roots._of_frame, where, label, frame, where, label)
 
     def of(self, graph: Any, children: dict[int, list[int]]) -> Iterator[Root]:
         """The names for what leads to GPU memory."""
         for key, where, label, names, arguments in self._namespaces:
             if key in graph.nodes:
                 left = set(children.get(key, ()))
-                for root in names(*arguments):
+                for root in names(self, *arguments):
                     if root.part in graph.nodes and root.part not in self.stops:
                         left.discard(root.part)
                         yield root
@@ -134,6 +135,8 @@ class Roots:
                 own.update(map(id, frames))
             else:
                 threads.append((self._title(_threads().get(ident)), frames))
+        # This frame is one of them: that ring would keep all that the scan saw until a collection.
+        del innermost, frames, frame
         return own, threads
 
     # --- by namespace ----------------------------------------------------------------------
@@ -187,7 +190,7 @@ class Roots:
                 yield Root(f"{module}.{self.naming.word(name)}", "module", id(value))
 
 
-def _of_nobody(_: Any) -> Iterator[Root]:
+def _of_nobody(_: Roots, __: Any) -> Iterator[Root]:
     yield from ()
 
 
