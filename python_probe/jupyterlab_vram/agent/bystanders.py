@@ -28,9 +28,9 @@ _SHOWN = 3
 def others(kernel: Any) -> list[str]:
     """A sentence for each kind of the user's code that may run at any moment; [] if none may."""
     sentences = [
-        _sentence("thread", _threads(kernel), "end"),
-        _sentence("asyncio task", _tasks(kernel), "cancel"),
-        _sentence("timer or callback", _callbacks(kernel), "cancel"),
+        _sentence("thread", "threads", _threads(kernel), "end"),
+        _sentence("asynchronous task", "asynchronous tasks", _tasks(kernel), "cancel"),
+        _sentence("timer or callback", "timers or callbacks", _callbacks(kernel), "cancel"),
     ]
     if hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0]:
         sentences.append("A signal timer is set, whose code could use the data at any moment.")
@@ -42,15 +42,17 @@ def others(kernel: Any) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _sentence(what: str, names: list[str], remedy: str) -> str:
+def _sentence(one: str, many: str, names: list[str], remedy: str) -> str:
     if not names:
         return ""
     shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-    one = len(names) == 1
+    if len(names) == 1:
+        what, them = f"One {one} of the notebook's is", "it"
+    else:
+        what, them = f"{len(names)} {many} of the notebook's are", "them"
     return (
-        f"{len(names)} {what}{'' if one else 's'} of the notebook's {'is' if one else 'are'} alive "
-        f"and could use the data at any moment ({shown}). To park, {remedy} "
-        f"{'it' if one else 'them'} first."
+        f"{what} alive and could use the data at any moment ({shown}). To park, {remedy} {them} "
+        "first."
     )
 
 
@@ -61,14 +63,17 @@ def _threads(kernel: Any) -> list[str]:
     frames = sys._current_frames()
     found = []
     known = set()
-    for thread in threading.enumerate():
+    # The list itself: a debugger replaces enumerate() by one that leaves some out.
+    for thread in list(threading._active.values()):  # type: ignore[attr-defined]
         known.add(thread.ident)
         frame = frames.get(thread.ident or 0)
         if not _allowed(thread, frame):
             found.append(_short(thread.name))
-        elif thread is not threading.current_thread() and _serves(frame):
-            found.append(f"{_short(thread.name)}, which runs code now")
+        elif thread is kernel.control_thread and _serves(frame):
+            found.append("the control channel's, which runs code now")
     found += [f"number {ident}" for ident in frames if ident not in known]
+    # This frame is one of them: that ring would keep what the survey saw until a collection.
+    del frames, frame
     return found + _busy_subshells(kernel)
 
 
@@ -99,7 +104,7 @@ def _is_idle_worker(frame: Any) -> bool:
 
 
 def _serves(frame: Any) -> bool:
-    """Whether one of the kernel's own threads is in the middle of a request that runs code."""
+    """Whether the thread is in the middle of a request that runs code."""
     while frame is not None:
         if frame.f_code.co_name in _REQUESTS:
             return str(frame.f_globals.get("__name__")).startswith("ipykernel.")
@@ -113,7 +118,7 @@ def _busy_subshells(kernel: Any) -> list[str]:
     manager = kernel.shell_channel_thread.manager
     # Each holds its lock as long as it is in a request.
     return [
-        "a subshell, which runs code now"
+        "a subshell's, which runs code now"
         for subshell in manager.list_subshell()
         if manager.get_subshell_asyncio_lock(subshell).locked()
     ]
@@ -131,7 +136,7 @@ def _tasks(kernel: Any) -> list[str]:
                 found.append(_short(coroutine.__qualname__))
         else:
             found.append("a generator")
-    return found
+    return sorted(found)
 
 
 def _in_package(file: str) -> bool:
@@ -148,11 +153,19 @@ def _callbacks(kernel: Any) -> list[str]:
     for handle in (*waiting, *loop._ready):
         if not handle.cancelled():
             called += [handle._callback, *(handle._args or ())]
-    selector = getattr(loop, "_selector", None)  # Windows' default loop has none
-    for key in list(selector.get_map().values()) if selector is not None else []:
-        called += [handle._callback for handle in key.data if handle is not None]
     called += [callback for _, callback in list(kernel.io_loop.handlers.values())]
-    return [name for name in map(_foreign, called) if name]
+    return [name for name in map(_foreign, called) if name] + _connections(loop)
+
+
+def _connections(loop: Any) -> list[str]:
+    """What is called when something arrives, but for tornado's and asyncio's own wake-up call."""
+    selector = getattr(loop, "_selector", None)  # Windows' default loop has none
+    found = []
+    for key in list(selector.get_map().values()) if selector is not None else []:
+        for called in (handle._callback for handle in key.data if handle is not None):
+            if called.__name__ != "_read_from_self" and not _module(called).startswith("tornado."):
+                found.append("a connection")
+    return found
 
 
 def _foreign(called: Any) -> str:

@@ -110,7 +110,7 @@ class Gate:
         return (
             content.get("code") == ""
             and list(expressions) == ["vram"]
-            and repr(self._agent.version) in str(expressions["vram"])
+            and self._agent.version in str(expressions["vram"])
         )
 
     def _stop(self, kind: str, stream: Any, ident: Any, parent: Any, problem: str) -> None:
