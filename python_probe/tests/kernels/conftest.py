@@ -86,9 +86,18 @@ def remedies(
     """Remedies for the server's kernels, with the operator's rules."""
     leave_no_trace(jp_serverapp.kernel_manager, jp_serverapp.web_app.settings)
     channel = KernelChannel(jp_serverapp.kernel_manager)
-    yield lambda **rules: Remedies(
-        registry, channel, read, describer.measured, rules=Rules(**rules)
-    )
+
+    def remedies(park_ticked: bool = False, **rules: bool) -> Remedies:
+        return Remedies(
+            registry,
+            channel,
+            read,
+            describer.measured,
+            rules=Rules(**rules),
+            park_ticked=lambda: park_ticked,
+        )
+
+    yield remedies
     channel.close()
 
 

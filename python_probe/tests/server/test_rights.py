@@ -1,5 +1,6 @@
 """Every route and every remedy, with and without the right that it needs."""
 
+import asyncio
 import json
 from typing import ClassVar
 
@@ -108,6 +109,37 @@ async def test_one_remedy_without_its_right_stops_all(ask, grant, jp_serverapp):
     code, _ = await ask(f"kernels/{kernel}/remedies", method="POST", body=body)
     assert code == 403
     assert jp_serverapp.kernel_manager.get_kernel(kernel).provisioner.pid == pid
+
+
+STEPS = {"collect": "execute", "shutdown": "write"}
+
+
+@pytest.mark.parametrize("remedy", STEPS)
+async def test_stopping_needs_what_the_run_needed(remedy, ask, grant, jp_serverapp):
+    kernel = await jp_serverapp.kernel_manager.start_kernel()
+    manager = jp_serverapp.kernel_manager.get_kernel(kernel)
+    client = manager.client()
+    client.start_channels()
+    await client.wait_for_ready(timeout=30)
+    client.execute("import time; time.sleep(60)")
+    while manager.execution_state != "busy":
+        await asyncio.sleep(0.01)
+    grant(*ALL)
+    path = f"kernels/{kernel}/remedies"
+    body = {"remedies": [{"id": remedy}], "when": "idle"}
+    run = asyncio.ensure_future(ask(path, method="POST", body=body))
+    while (await ask(f"kernels/{kernel}/plan"))[1]["text"].count("close the browser") == 0:
+        await asyncio.sleep(0.05)
+
+    grant(*ALL - {STEPS[remedy]})
+    code, answer = await ask(path, method="DELETE")
+    assert code == 403
+    assert STEPS[remedy] in answer["message"]
+    assert not run.done()
+    grant("read", STEPS[remedy])
+    assert (await ask(path, method="DELETE"))[0] == 200
+    assert (await run)[1]["steps"][0]["text"] == "Not run. You stopped it."
+    client.stop_channels()
 
 
 async def test_a_plan_runs_no_code_for_who_may_only_read(ask, grant, jp_serverapp):
