@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 NAME = "jax"
 MODULE = "jax"
+# Flax's, Equinox's and Keras's: JAX has none itself.
+MODELS = (
+    "flax.nnx.module.Module",
+    "equinox._module.Module",
+    "equinox._module._module.Module",
+    "keras.src.layers.layer.Layer",
+)
+OPTIMIZERS = (
+    "flax.nnx.training.optimizer.Optimizer",
+    "keras.src.optimizers.base_optimizer.BaseOptimizer",
+)
 _PLATFORMS = ("cuda", "rocm", "gpu", "oneapi", "sycl")
 
 _ALLOCATOR = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()
@@ -129,13 +140,19 @@ def storages(jax: Any, obj: Any) -> list[tuple[int, int, int]]:
 def _buffers(array: Any) -> list[tuple[int, int, int]]:
     gpus = _gpus()
     found = []
-    for part in getattr(array, "_arrays", None) or (array,):
-        device = next(iter(part.devices())) if hasattr(part, "devices") else part.device()
+    # Only of several: older JAX keeps the parts that it makes here with the array.
+    parts = array._arrays if len(_devices(array)) > 1 else (array,)
+    for part in parts:
+        (device,) = _devices(part)
         if device in gpus:
             # With the padding of its layout.
             size = part.on_device_size_in_bytes()
             found.append((part.unsafe_buffer_pointer(), size, gpus[device]))
     return found
+
+
+def _devices(array: Any) -> Any:
+    return array.devices() if hasattr(array, "devices") else (array.device(),)
 
 
 def describe(jax: Any, obj: Any) -> dict[str, Any]:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 NAME = "tensorflow"
 MODULE = "tensorflow.python.eager.context"
+# Keras 3's, and those that are TensorFlow's, as Keras 2's are.
+MODELS = ("keras.src.layers.layer.Layer", "tensorflow.python.module.module.Module")
+OPTIMIZERS = (
+    "keras.src.optimizers.base_optimizer.BaseOptimizer",
+    "keras.src.optimizers.optimizer._BaseOptimizer",
+)
 KEEPS = (
     "TensorFlow keeps what it once took until its process ends: what is deleted here is free for "
     "this notebook's next tensors, and other programs gain nothing."

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from channel_user import Notebook, until
-from jupyterlab_vram.kernels.answers import Figures, ParkCheck, RemedyDone
+from jupyterlab_vram.kernels.answers import Figures, Frameworks, ParkCheck, RemedyDone
 from jupyterlab_vram.kernels.channel import KernelChannel
 from jupyterlab_vram.simulated.ledger import Ledger
 
@@ -87,10 +87,14 @@ class Story:
         for op in remedies:
             done = await self.channel.remedy(self.notebook.kernel_id, op, **arguments)
             assert isinstance(done, RemedyDone) and done.ok, done
-            live += [figures[self.name].total().live for figures in (done.before, done.after)]
+            live += [self._live(figures) for figures in (done.before, done.after)]
         first, last = live[0], live[-1]
         gone = None if first is None or last is None else (first - last) // MIB
         return Freed(gone, held - self.held())
+
+    def _live(self, frameworks: Frameworks) -> int | None:
+        figures = frameworks.get(self.name)
+        return None if figures is None else figures.total().live
 
     async def parked(self) -> Freed:
         """What park gave until it was brought back."""
