@@ -13,13 +13,13 @@ import time
 import types
 from typing import Any
 
-SECONDS = 1.4
-"""The pass stops after this."""
+SECONDS = 1.2
+"""Of this thread's own time, after which the pass stops: a million objects take less."""
 CHUNK = 512
 FROZEN = 5_000
 """``gc.freeze`` was called if more are frozen: Python 3.12 starts with some hundreds."""
 HAS_REFERENTS = 1 << 14
-"""Py_TPFLAGS_HAVE_GC in a type's flags; instances of others refer to nothing that can be seen."""
+"""Py_TPFLAGS_HAVE_GC among a type's flags."""
 ENDS = (
     types.CodeType,
     types.GetSetDescriptorType,
@@ -37,17 +37,17 @@ class Graph:
     """What leads to GPU memory. It refers to all of it: to be dropped with the request.
 
     Attributes: ``nodes`` (id to object), ``parents`` (id to the ids of the objects that refer to
-    it, as often as they do), ``arrays`` (id to adapter, framework and storages), ``gradients`` (id
-    of an array to that of its gradient), ``unseen`` (id to how many references the collector
-    doesn't see: by code in C, by a running function), ``objects`` (how many were looked at),
-    ``complete`` (whether those were all).
+    it, as often as they do), ``arrays`` (id to adapter, framework and storages), ``inner`` (id of
+    an array to names and ids of those that it refers to in C), ``unseen`` (id to how many
+    references are by nobody that was found: by code in C, by a running function), ``objects`` (how
+    many were looked at), ``complete`` (whether those were all).
     """
 
     def __init__(self) -> None:
         self.nodes: dict[int, Any] = {}
         self.parents: dict[int, list[int]] = {}
         self.arrays: dict[int, Any] = {}
-        self.gradients: dict[int, int] = {}
+        self.inner: dict[int, list[tuple[str, int]]] = {}
         self.unseen: dict[int, int] = {}
         self.objects = 0
         self.complete = True
@@ -61,63 +61,71 @@ class Graph:
 
 
 class _Pass:
+    """One look at everything. Classes go by their ids: to be hashed, a class is asked, and with a
+    metaclass that may be code of the user's."""
+
     def __init__(self, frameworks: list[Any], roots: list[Any]) -> None:
         # First, so that none of what follows is among them.
         objects = gc.get_objects()
         self.frameworks = [pair for pair in frameworks if hasattr(pair[0], "is_array")]
-        self.adapters: dict[type, Any] = {}
-        self.known: set[type] = set()
-        self.ends: set[type] = set()
+        self.adapters: dict[int, Any] = {}
+        self.classes: dict[int, type] = {}
+        self.ends: set[int] = set()
         self.first: dict[int, Any] = {}
         self.others: dict[int, list[Any]] = {}
         if gc.get_freeze_count() > FROZEN:
             objects = _with_frozen(objects, roots)
-        self.groups: dict[type, list[Any]] = {}
+        self.groups: dict[int, list[Any]] = {}
         for obj in objects:
-            cls = type(obj)
-            if cls in self.groups:
-                self.groups[cls].append(obj)
+            key = id(type(obj))
+            if key in self.groups:
+                self.groups[key].append(obj)
             else:
-                self.groups[cls] = [obj]
-        self.learn(set(self.groups))
+                self.groups[key] = [obj]
+        for group in self.groups.values():
+            self.learn(type(group[0]))
+        # The few of each kind first: a million records of one kind are what time may run out for.
+        self.order = sorted(
+            (group for group in self.groups.values() if not _is_end(type(group[0]))),
+            key=len,
+        )
 
-    def learn(self, classes: set[type]) -> None:
+    def learn(self, cls: type) -> None:
         """Tell the types apart: arrays, ends of every path, and the rest."""
-        self.known |= classes
-        for cls in classes:
-            for pair in self.frameworks:
-                if pair[0].is_array(pair[1], cls):
-                    self.adapters[cls] = pair
-                    break
-            else:
-                # Every instance refers to its class: that would be an edge an object for nothing.
-                if cls in ENDS or issubclass(cls, type) or not _flags(cls) & HAS_REFERENTS:
-                    self.ends.add(cls)
+        self.classes[id(cls)] = cls
+        for pair in self.frameworks:
+            if pair[0].is_array(pair[1], cls):
+                self.adapters[id(cls)] = pair
+                return
+        # Every instance refers to its class: that would be an edge an object for nothing.
+        if _is_end(cls) or issubclass(cls, type) or not _refers(cls):
+            self.ends.add(id(cls))
 
     def chunks(self) -> Any:
-        # The few of each kind first: a million records of one kind are what time may run out for.
-        for cls, group in sorted(self.groups.items(), key=lambda item: len(item[1])):
-            if cls not in ENDS:
-                for start in range(0, len(group), CHUNK):
-                    yield group[start : start + CHUNK]
+        for group in self.order:
+            for start in range(0, len(group), CHUNK):
+                yield group[start : start + CHUNK]
 
     def edges(self, seconds: float) -> tuple[int, bool]:
         """Objects looked at, and whether it was all."""
-        first, others, ends = self.first, self.others, self.ends
+        first, others, ends, classes = self.first, self.others, self.ends, self.classes
         referents = gc.get_referents
-        until, looked = time.perf_counter() + seconds, 0
+        until, looked = time.thread_time() + seconds, 0
         for chunk in self.chunks():
-            if time.perf_counter() > until:
+            if time.thread_time() > until:
                 return looked, False
             looked += len(chunk)
-            classes = set(map(type, referents(*chunk)))
-            if not classes <= self.known:
-                self.learn(classes - self.known)
-            if classes <= ends:
+            parts = referents(*chunk)
+            kinds = set(map(id, map(type, parts)))
+            if not kinds <= classes.keys():
+                for part in parts:
+                    if id(type(part)) not in classes:
+                        self.learn(type(part))
+            if kinds <= ends:
                 continue
             for obj in chunk:
                 for part in referents(obj):
-                    if type(part) not in ends:
+                    if id(type(part)) not in ends:
                         key = id(part)
                         if key not in first:
                             first[key] = obj
@@ -128,20 +136,22 @@ class _Pass:
         return looked, True
 
     def arrays(self) -> Any:
-        for cls, pair in self.adapters.items():
-            if _flags(cls) & HAS_REFERENTS:
-                for obj in self.groups.get(cls, ()):
+        loose = set()
+        for key, pair in self.adapters.items():
+            if _refers(self.classes[key]):
+                for obj in self.groups.get(key, ()):
                     yield obj, pair
-        loose = {cls for cls in self.adapters if not _flags(cls) & HAS_REFERENTS}
+            else:
+                loose.add(key)
         if loose:
             # The collector doesn't list them: they are found as what something refers to.
             found = {}
             for chunk in self.chunks():
                 for part in gc.get_referents(*chunk):
-                    if type(part) in loose:
+                    if id(type(part)) in loose:
                         found[id(part)] = part
             for obj in found.values():
-                yield obj, self.adapters[type(obj)]
+                yield obj, self.adapters[id(type(obj))]
 
     def referrers(self, targets: set[int]) -> Any:
         """Pairs of the id of a target and what refers to it, by another pass."""
@@ -152,6 +162,15 @@ class _Pass:
                 for part in gc.get_referents(obj):
                     if id(part) in targets:
                         yield id(part), obj
+
+
+def _is_end(cls: type) -> bool:
+    return any(cls is end for end in ENDS)
+
+
+def _refers(cls: type) -> bool:
+    """Whether its instances refer to anything that can be seen."""
+    return bool(_flags(cls) & HAS_REFERENTS)
 
 
 def build(frameworks: list[Any], stops: dict[int, Any], ignored: set[int]) -> Graph:
@@ -174,8 +193,9 @@ def build(frameworks: list[Any], stops: dict[int, Any], ignored: set[int]) -> Gr
 def _add_arrays(graph: Graph, work: _Pass) -> None:
     for obj, (adapter, framework) in work.arrays():
         _add_array(graph, obj, adapter, framework)
-    for key in list(graph.arrays):
-        _add_gradient(graph, key)
+    for key, (adapter, _, _) in list(graph.arrays.items()):
+        if hasattr(adapter, "inner"):
+            _add_inner(graph, key)
 
 
 def _add_array(graph: Graph, obj: Any, adapter: Any, framework: Any) -> bool:
@@ -186,16 +206,13 @@ def _add_array(graph: Graph, obj: Any, adapter: Any, framework: Any) -> bool:
     return bool(storages)
 
 
-def _add_gradient(graph: Graph, key: int) -> None:
-    """A tensor's gradient is held in C, out of the collector's sight."""
+def _add_inner(graph: Graph, key: int) -> None:
+    """What an array refers to in C, out of the collector's sight."""
     adapter, framework, _ = graph.arrays[key]
-    gradient = getattr(adapter, "gradient", None)
-    found = None if gradient is None else gradient(framework, graph.nodes[key])
-    if found is not None and (
-        id(found) in graph.arrays or _add_array(graph, found, adapter, framework)
-    ):
-        graph.gradients[key] = id(found)
-        graph.parents.setdefault(id(found), []).append(key)
+    for name, found in adapter.inner(framework, graph.nodes[key]):
+        if id(found) in graph.arrays or _add_array(graph, found, adapter, framework):
+            graph.inner.setdefault(key, []).append((name, id(found)))
+            graph.parents.setdefault(id(found), []).append(key)
 
 
 def _climb(
@@ -233,16 +250,28 @@ def _climb(
 
 def _count(graph: Graph, work: _Pass, stops: dict[int, Any]) -> None:
     """Compare each node's references with those that were found."""
-    for held in (work.first, work.others, work.groups):
+    for held in (work.first, work.others, work.groups, work.order):
         held.clear()
     nodes, getrefcount = graph.nodes, sys.getrefcount
     sample = {0: object()}
     own = getrefcount(sample[0])
+    within: dict[int, int] = {}
+    for parts in graph.inner.values():
+        for _, key in parts:
+            within[key] = within.get(key, 0) + 1
     for key in nodes:
         # Interpreter and threads hold these in ways of their own.
         if key in stops or issubclass(type(nodes[key]), (type, types.ModuleType, types.FrameType)):
             continue
-        unseen = getrefcount(nodes[key]) - own - len(graph.parents[key])
+        known = within.get(key, 0)
+        unseen = getrefcount(nodes[key]) - own - (len(graph.parents[key]) - known)
+        if key in graph.arrays:
+            adapter, framework, _ = graph.arrays[key]
+            uses = adapter.uses(framework, nodes[key]) if hasattr(adapter, "uses") else None
+            # However often something is referred to in C, that is one reference to its object.
+            if known or (uses or 0) > 1:
+                unseen = max(0, unseen - 1)
+            unseen = max(0, unseen) + max(0, (uses or 0) - 1 - known)
         if unseen > 0:
             graph.unseen[key] = unseen
 

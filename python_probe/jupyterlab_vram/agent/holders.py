@@ -56,9 +56,10 @@ def _scan(agent: Any) -> dict[str, Any]:
     names = list(roots.of(graph, children))
     held = Held(graph, children, names)
     rest, rest_rows = _rest(frameworks, figures, held)
+    held.unseen += rest or 0
     ways = paths.Paths(naming, graph, names, roots.stops, kinds)
     rows = agent.module("rows").Rows(naming, graph, ways, names).of(held, ROWS)
-    rows = sorted(rows + rest_rows, key=lambda row: -row["bytes"])
+    rows = sorted(_merged(rows + rest_rows), key=lambda row: -row["bytes"])
     mine = list(agent.module("unpin").user_variables(agent.shell))
     return {
         "rows": rows[:ROWS],
@@ -74,9 +75,10 @@ def _scan(agent: Any) -> dict[str, Any]:
 class Storage:
     """A piece of GPU memory: ``bytes`` on a ``device`` of the framework ``name``, the ids of the
     ``arrays`` on it, the ``mask`` of the kinds of names that lead to it, and its ``owner``: the
-    only name if it is a variable's, None before any, else SEVERAL."""
+    only name if it is a variable's, None before any, else SEVERAL.
+    With ``more`` it may keep memory that isn't seen."""
 
-    __slots__ = ("arrays", "bytes", "device", "mask", "name", "owner")
+    __slots__ = ("arrays", "bytes", "device", "mask", "more", "name", "owner")
 
     def __init__(self, name: str, size: int, device: int) -> None:
         self.name = name
@@ -85,6 +87,7 @@ class Storage:
         self.arrays: list[int] = []
         self.mask = 0
         self.owner: int | None = None
+        self.more = False
 
 
 class Held:
@@ -94,18 +97,28 @@ class Held:
         self._variables: dict[str, int] = {}
         self._graph = graph
         marks = self._marks(children, roots)
+        blocks: dict[str, dict[Any, int]] = {}
         found: dict[Any, Storage] = {}
-        for key, (adapter, _, storages) in graph.arrays.items():
+        for key, (adapter, framework, storages) in graph.arrays.items():
             mask, owner = marks.get(key, (0, None))
+            name = adapter.NAME
+            if name not in blocks:
+                blocks[name] = getattr(adapter, "blocks", lambda _: {})(framework)
             for identity, size, device in storages:
-                storage = found.get((adapter.NAME, identity))
+                storage = found.get((name, identity))
                 if storage is None:
-                    storage = found[adapter.NAME, identity] = Storage(adapter.NAME, size, device)
+                    # What it was given is what comes back.
+                    size = blocks[name].get(identity, size)
+                    storage = found[name, identity] = Storage(name, size, device)
                 storage.arrays.append(key)
                 storage.mask |= mask
                 storage.owner = _both(storage.owner, owner)
+                if hasattr(adapter, "has_more"):
+                    storage.more = storage.more or adapter.has_more(framework, graph.nodes[key])
         self.keys = found.keys()
         self.storages = list(found.values())
+        self.unseen = sum(storage.bytes for storage in self.storages if storage.mask == UNSEEN)
+        """Bytes that only what isn't seen refers to, and those without an object, too."""
 
     def _marks(
         self, children: dict[int, list[int]], roots: list[Any]
@@ -133,7 +146,7 @@ class Held:
         owner, total = self._variables.get(variable), 0
         for storage in self.storages if owner is not None else ():
             if storage.owner == owner and not storage.mask & ~(VARIABLE | UNSEEN):
-                if storage.mask & UNSEEN:
+                if storage.mask & UNSEEN or (storage.more and self.unseen):
                     return None
                 total += storage.bytes
         return total
@@ -142,8 +155,12 @@ class Held:
         """Remedy to what it returns; ``rest`` is the bytes that nobody was found for."""
         gains = {}
         for remedy, mask in REMEDIES.items():
-            sure = sum(storage.bytes for storage in self.storages if storage.mask == mask)
-            most = sum(storage.bytes for storage in self.storages if storage.mask & ~UNSEEN == mask)
+            sure = most = 0
+            for storage in self.storages:
+                if storage.mask == mask:
+                    sure += storage.bytes
+                if storage.mask & ~UNSEEN == mask or storage.mask == UNSEEN:
+                    most += storage.bytes
             if remedy in empty:
                 gains[remedy] = {"bytes": 0, "is": "exact"}
             elif rest is None or not complete:
@@ -166,7 +183,9 @@ def _nothing_there(agent: Any) -> set[str]:
     shell, unpin = agent.shell, agent.module("unpin")
     there = {
         "unpin-exceptions": any(unpin.is_error(thing) for thing in unpin.last_errors(shell)),
-        "unpin-outputs": any(type(value) not in ATOMS for value in _outputs(agent)),
+        "unpin-outputs": any(
+            not any(type(value) is atom for atom in ATOMS) for value in _outputs(agent)
+        ),
         "delete": any(True for _ in unpin.user_variables(shell)),
     }
     return {remedy for remedy, is_there in there.items() if not is_there}
@@ -207,9 +226,23 @@ def _rest(
             left = live - sum(mine) - sum(known)
             if left > ROUNDING * (len(mine) + len(known)):
                 total = None if total is None else total + left
-                label = f"held inside {name}"
+                label = f"held by {name} itself"
                 rows.append(_row(name, label, "no Python object", left, index))
     return total, rows
+
+
+def _merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that frameworks hold themselves, one row a kind and device."""
+    merged: dict[Any, dict[str, Any]] = {}
+    for at, row in enumerate(rows):
+        own = row["where"] == "framework"
+        key = (row["framework"], row["device"], row["label"]) if own else at
+        if key in merged:
+            merged[key]["bytes"] += row["bytes"]
+            merged[key]["count"] += row["count"]
+        else:
+            merged[key] = row
+    return list(merged.values())
 
 
 def _row(framework: str, label: str, kind: str, size: int, device: int) -> dict[str, Any]:

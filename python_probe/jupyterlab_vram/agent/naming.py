@@ -86,7 +86,8 @@ class Links:
 
     def __init__(self, among: Any) -> None:
         self.among = among
-        self._members: dict[type, list[tuple[str, Any]]] = {}
+        self._members: dict[int, list[tuple[str, Any]]] = {}
+        # By id: to be hashed, a class asks its metaclass, which may be the user's.
 
     def of(self, obj: Any) -> Iterator[tuple[str, Any, Any, int]]:
         """``(how, name, part, cost)`` of the parts of ``obj`` that are among them."""
@@ -108,8 +109,8 @@ class Links:
                 if id(value) in among:
                     field = _field(cls, index) if plain is tuple else None
                     yield ("[", index, value, STEP) if field is None else (".", field, value, STEP)
-        elif cls in _SPECIAL:
-            yield from _SPECIAL[cls](obj)
+        elif id(cls) in _SPECIAL:
+            yield from _SPECIAL[id(cls)](obj)
         elif issubclass(cls, BaseException):
             for attribute in ("__traceback__", "__context__", "__cause__"):
                 yield "", None, BaseException.__dict__[attribute].__get__(obj), STEP
@@ -121,15 +122,15 @@ class Links:
         for name, value in self.attributes(obj, cls):
             yield ".", name, value, STEP
         # What has no name, or none that a person would use.
-        price = DETOUR if cls not in _SPECIAL else INSIDE * 3
+        price = DETOUR if id(cls) not in _SPECIAL else INSIDE * 3
         for part in gc.get_referents(obj):
             yield "", None, part, price
 
     def attributes(self, obj: Any, cls: type) -> Iterator[tuple[str, Any]]:
         """The instance's own, by name."""
-        if cls not in self._members:
-            self._members[cls] = _members(cls)
-        for name, member in self._members[cls]:
+        if id(cls) not in self._members:
+            self._members[id(cls)] = _members(cls)
+        for name, member in self._members[id(cls)]:
             try:
                 value = type(member).__get__(member, obj)
             except (AttributeError, TypeError):  # A slot with nothing in it.
@@ -148,7 +149,9 @@ def _members(cls: type) -> list[tuple[str, Any]]:
         for name, member in list(_names_in(base).items()):
             kind = type(member)
             if (name == "__dict__" and kind is types.GetSetDescriptorType) or (
-                kind is types.MemberDescriptorType and cls not in _SPECIAL and name != "__weakref__"
+                kind is types.MemberDescriptorType
+                and id(cls) not in _SPECIAL
+                and name != "__weakref__"
             ):
                 found.append((name, member))
     return found
@@ -206,13 +209,13 @@ def _of_cache(cached: Any) -> Iterator[tuple[str, Any, Any, int]]:
         yield " → ", "its cache", part, INSIDE
 
 
-_SPECIAL: dict[type, Any] = {
-    types.FunctionType: _of_function,
-    types.MethodType: _of_method,
-    types.TracebackType: _of_traceback,
-    types.FrameType: _of_frame,
-    CACHE: _of_cache,
-    **dict.fromkeys(GENERATORS, _of_generator),
+_SPECIAL: dict[int, Any] = {
+    id(types.FunctionType): _of_function,
+    id(types.MethodType): _of_method,
+    id(types.TracebackType): _of_traceback,
+    id(types.FrameType): _of_frame,
+    id(CACHE): _of_cache,
+    **{id(kind): _of_generator for kind in GENERATORS},
 }
 
 

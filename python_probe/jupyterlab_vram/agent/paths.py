@@ -50,7 +50,7 @@ class Paths:
         self._kinds = kinds
         self._order = itertools.count()
         self._heap: list[Any] = []
-        inner = {parent for parents in graph.parents.values() for parent in parents}
+        leading = {parent for parents in graph.parents.values() for parent in parents}
         links = naming.Links({key: None for key in graph.nodes if key not in stops})
         for root in roots:
             cost = RANKS.index(root.where) * RANK
@@ -64,11 +64,12 @@ class Paths:
             self.costs[key] = cost
             obj = graph.nodes[key]
             self._enter(type(obj), step)
-            if key in graph.gradients:
-                below = Step(graph.gradients[key], step.root, step, ".", "grad")
-                below.part = "gradients"
-                self._offer(cost, naming.STEP, below)
-            if key in inner:
+            for name, part in graph.inner.get(key, ()):
+                # A view's base is a last resort: nobody has named it.
+                below = Step(part, step.root, step, ".", name)
+                below.part = "gradients" if name == "grad" else step.part
+                self._offer(cost, naming.STEP if name == "grad" else naming.INSIDE, below)
+            if key in leading:
                 for how, name, part, price in links.of(obj):
                     if id(part) not in self.steps:
                         below = Step(id(part), step.root, step, how, name)
@@ -116,21 +117,22 @@ class Kinds:
             kind: tuple(name for adapter in adapters for name in getattr(adapter, attribute, ()))
             for kind, attribute in (("model", "MODELS"), ("optimizer", "OPTIMIZERS"))
         }
-        self._known: dict[type, str | None] = {}
+        self._known: dict[int, str | None] = {}
 
     def of(self, cls: type) -> str | None:
-        if cls not in self._known:
+        if id(cls) not in self._known:
             kinds = (kind for kind, names in self._names.items() if self._is_one_of(cls, names))
-            self._known[cls] = next(kinds, None)
-        return self._known[cls]
+            self._known[id(cls)] = next(kinds, None)
+        return self._known[id(cls)]
 
 
 def _through(cls: type, how: str, naming: Any) -> str | None:
     if how == " → ":
-        if cls in naming.GENERATORS:
-            return "generator"
-        if cls is types.FunctionType or cls is naming.CACHE:
-            return "closure"
-        if cls in (types.FrameType, types.TracebackType):
-            return "frame"
+        for kinds, word in (
+            (naming.GENERATORS, "generator"),
+            ((types.FunctionType, naming.CACHE), "closure"),
+            ((types.FrameType, types.TracebackType), "frame"),
+        ):
+            if any(cls is kind for kind in kinds):
+                return word
     return None

@@ -85,8 +85,11 @@ class Rows:
             if any(other["dtype"] != row["dtype"] for other in told):
                 row["dtype"] = None
         if group.named is None:
-            if group.storage.mask:
-                row["label"] = "held by code that is not Python"
+            if not self._graph.complete:
+                row["label"] = "not looked through, there are too many objects"
+            elif group.storage.mask:
+                row["label"] = f"held by {group.storage.name} itself"
+                row["where"] = "framework"
             return row
         step = self._paths.steps[group.named]
         root = step.root

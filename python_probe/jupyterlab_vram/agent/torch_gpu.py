@@ -11,12 +11,14 @@ those turned off. What an older torch can't tell is None.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import Any
 
 NAME = "torch"
-MODULE = "torch"
 SESSION = "What torch.compile made is compiled anew when it is next called."
+MODELS = ("torch.nn.modules.module.Module",)
+OPTIMIZERS = ("torch.optim.optimizer.Optimizer",)
 
 _MIB = 1 << 20
 _NESTING = 4
@@ -54,10 +56,10 @@ def devices(torch: Any) -> list[dict[str, Any]]:
         row = _row(0, live=live, cached=torch.mps.driver_allocated_memory() - live)
         return [row]
     gpu = getattr(torch, str(kind))
-    releasable = _releasable(torch) if kind == "cuda" else {}
+    figures = [gpu.memory_stats(index) for index in range(gpu.device_count())]
+    pages = _releasable(torch) if kind == "cuda" and _needs_segments(torch, figures) else None
     found = []
-    for index in range(gpu.device_count()):
-        stats = gpu.memory_stats(index)
+    for index, stats in enumerate(figures):
         live = stats.get("allocated_bytes.all.current")
         reserved = stats.get("reserved_bytes.all.current")
         found.append(
@@ -66,7 +68,7 @@ def devices(torch: Any) -> list[dict[str, Any]]:
                 uuid=_uuid(torch, gpu, index),
                 live=live,
                 cached=None if live is None or reserved is None else reserved - live,
-                releasable=releasable.get(index, 0) if kind == "cuda" else None,
+                releasable=_unsplit(stats) if pages is None else pages.get(index, 0),
                 peak=stats.get("allocated_bytes.all.peak"),
                 limit=_limit(torch, index) if kind == "cuda" and reserved else None,
             )
@@ -118,6 +120,34 @@ def _segments(torch: Any) -> list[dict[str, Any]]:
 def _private(segment: dict[str, Any]) -> bool:
     """Whether it belongs to a CUDA graph or a MemPool, whose free blocks nobody else gets."""
     return tuple(segment.get("segment_pool_id", (0, 0))) != (0, 0)
+
+
+def _unsplit(stats: dict[str, int]) -> int | None:
+    """Bytes of segments of which nothing is in use."""
+    parts = [
+        stats.get(f"{name}.all.current")
+        for name in ("reserved_bytes", "active_bytes", "inactive_split_bytes")
+    ]
+    if None in parts:
+        return None
+    reserved, active, split = parts
+    return max(0, reserved - active - split)  # type: ignore[operator]
+
+
+def _needs_segments(torch: Any, figures: list[dict[str, int]]) -> bool:
+    """Whether the figures don't tell what a release gives back.
+
+    Not always read, because a list of all blocks can make Python collect all of its garbage, a
+    third of a second in a process that has imported much.
+    """
+    told = getattr(torch._C, "_accelerator_getAllocatorSettings", None)
+    settings = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "") if told is None else told()
+    return "expandable_segments:True" in settings.replace(" ", "") or any(
+        # told since torch 2.12
+        key.startswith("reserved_bytes_by_private_pools")
+        for stats in figures
+        for key in stats
+    )
 
 
 def _releasable(torch: Any) -> dict[int, int]:
@@ -202,6 +232,19 @@ def places(torch: Any, obj: Any) -> list[tuple[int, int, int, Any]]:
     return [(address, *place) for address, place in found.items()]
 
 
+def blocks(torch: Any) -> dict[int, int]:
+    """Address to the bytes that the allocator has given, of what is in use: more than was asked
+    for. Empty where it doesn't tell."""
+    found = {}
+    for segment in _segments(torch) if _backend(torch) == "cuda" else ():
+        address = segment["address"]
+        for block in segment["blocks"]:
+            if block["state"] == "active_allocated":
+                found[address] = block["size"]
+            address += block["size"]
+    return found
+
+
 def gradient(torch: Any, obj: Any) -> Any:
     """The tensor's ``.grad``, or None. It is no Python object's referent."""
     if not issubclass(type(obj), torch.Tensor):
@@ -211,6 +254,34 @@ def gradient(torch: Any, obj: Any) -> Any:
         # Asking any other one makes torch warn.
         may = base.is_leaf.__get__(obj) or base.retains_grad.__get__(obj)
         return base.grad.__get__(obj) if may else None
+
+
+def inner(torch: Any, obj: Any) -> list[tuple[str, Any]]:
+    """Tensors that this one refers to in C, by name: its gradient, and what it is a view of."""
+    if not issubclass(type(obj), torch.Tensor):
+        return []
+    found = [("grad", gradient(torch, obj))]
+    with torch._C.DisableTorchFunction():
+        found.append(("_base", _base(torch)._base.__get__(obj)))
+    return [(name, tensor) for name, tensor in found if tensor is not None]
+
+
+def uses(torch: Any, obj: Any) -> int | None:
+    """How often it is referred to in C, where the object itself counts as one; None before torch
+    2.1, which doesn't tell."""
+    count = getattr(_base(torch), "_use_count", None)
+    if count is None or not issubclass(type(obj), torch.Tensor):
+        return None
+    with torch._C.DisableTorchFunction():
+        return int(count(obj))
+
+
+def has_more(torch: Any, obj: Any) -> bool:
+    """Whether it may keep memory that no object shows: what its backward() would need."""
+    if not issubclass(type(obj), torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():
+        return not _base(torch).is_leaf.__get__(obj)
 
 
 def describe(torch: Any, obj: Any) -> dict[str, Any]:
