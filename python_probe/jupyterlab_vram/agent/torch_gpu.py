@@ -84,7 +84,7 @@ def _row(index: int, **known: Any) -> dict[str, Any]:
 
 
 def _uuid(torch: Any, gpu: Any, index: int) -> str | None:
-    """As the driver spells it; None before torch 2.4, which doesn't tell."""
+    """As the driver spells it; None with older versions, which don't tell."""
     properties = gpu.get_device_properties(index)
     value = getattr(properties, "uuid", None)
     if value is None:
@@ -113,7 +113,7 @@ def _segments(torch: Any) -> list[dict[str, Any]]:
     """The allocator's own list of what it got from the driver."""
     try:
         return list(torch.cuda.memory_snapshot(include_traces=False))
-    except TypeError:  # before torch 2.10
+    except TypeError:  # an older version
         return list(torch.cuda.memory_snapshot())
 
 
@@ -143,7 +143,7 @@ def _needs_segments(torch: Any, figures: list[dict[str, int]]) -> bool:
     told = getattr(torch._C, "_accelerator_getAllocatorSettings", None)
     settings = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "") if told is None else told()
     return "expandable_segments:True" in settings.replace(" ", "") or any(
-        # told since torch 2.12
+        # what older versions don't tell
         key.startswith("reserved_bytes_by_private_pools")
         for stats in figures
         for key in stats
@@ -428,7 +428,7 @@ def hidden(torch: Any) -> list[dict[str, Any]]:
 
 
 def _workspaces(torch: Any) -> dict[Any, str]:
-    """Size in bytes to whose it is; empty before torch 2.9, which doesn't tell the sizes."""
+    """Size in bytes to whose it is; empty with older versions, which don't tell the sizes."""
     found: dict[Any, str] = {}
     for call, label in (
         ("_cuda_getCublasWorkspaceSize", "cuBLAS workspace"),
