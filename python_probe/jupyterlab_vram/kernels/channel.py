@@ -157,11 +157,13 @@ class KernelChannel:
                 # Either it has begun and takes its time, or a cell began before it; then its
                 # time to start has passed, and it will do nothing when it is reached.
                 figures = await self.figures(kernel_id)
-                if isinstance(figures, Figures) and figures.running is None:
-                    return Busy()
                 if isinstance(figures, (NoAgent, Gone)):
                     return figures
-                reply = await conversation.more(REMEDY_LIMIT - START_LIMIT)
+                waits = isinstance(figures, Figures) and figures.running is None
+                # Even then it may have ended while that was asked.
+                reply = await conversation.more(LOOK if waits else REMEDY_LIMIT - START_LIMIT)
+                if waits and isinstance(reply, Silent):
+                    return Busy()
         if not isinstance(reply, dict):
             return reply
         if isinstance(_understood(reply, Late), Late):
