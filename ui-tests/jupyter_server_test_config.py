@@ -10,8 +10,10 @@ work = Path(tempfile.mkdtemp(prefix="jupyterlab-vram-ui-"))
 # A ledger and a data folder of its own: other servers of this user are not touched.
 os.environ["VRAM_SIMULATED_LEDGER"] = str(work / "ledger")
 os.environ["JUPYTER_DATA_DIR"] = str(work / "data")
-# A kernel that is not ipykernel's.
-os.environ["JUPYTER_PATH"] = str(Path(__file__).parent / "jupyter")
+# A kernel that is not ipykernel's, and what stands in for frameworks that need a real card.
+jupyter = Path(__file__).parent / "jupyter"
+os.environ["JUPYTER_PATH"] = str(jupyter)
+os.environ["PYTHONPATH"] = str(jupyter / "stand_ins")
 
 configure_jupyter_server(c)  # noqa: F821
 c.JupyterNotebookApp.expose_app_in_browser = True  # noqa: F821

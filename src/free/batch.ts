@@ -130,7 +130,7 @@ export function offerOf({ phase }: FreeSession): IOffer | null {
     ? null
     : {
         steps,
-        amount: totalOf(steps, phase.plan.bytes),
+        amount: totalOf(phase.plan, steps),
         held: phase.plan.bytes
       };
 }

@@ -25,7 +25,7 @@ export function busyChoices(plan: Plan): IBusyChoice[] {
     .map(plainStep);
   if (interrupt && gentle.length > 0) {
     // What the interrupt itself returns is in the figures of the steps after it.
-    const amount = totalOf(gentle, plan.bytes);
+    const amount = totalOf(plan, gentle);
     choices.push(
       { id: 'wait', steps: gentle, when: 'idle', amount },
       {
@@ -44,7 +44,7 @@ export function busyChoices(plan: Plan): IBusyChoice[] {
         id,
         steps,
         when: 'now',
-        amount: totalOf(steps, plan.bytes)
+        amount: totalOf(plan, steps)
       });
     }
   }

@@ -55,7 +55,7 @@ export function footerOf(session: FreeSession): IFooter {
     case 'plan': {
       const { plan, selection } = phase;
       const steps = stepsOf(plan, selection);
-      const amount = totalOf(steps, plan.bytes);
+      const amount = totalOf(plan, steps);
       return {
         phase: phase.kind,
         note: footnote(language, steps, amount, plan.bytes),

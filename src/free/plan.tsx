@@ -11,7 +11,13 @@ import { Banner } from './banner';
 import { Bar } from './bar';
 import { poolAdvice } from './hints';
 import { HolderList } from './holderlist';
-import { LOSSES, shownRemedies, whyOff, type Loss } from './planmodel';
+import {
+  LOSSES,
+  notOffered,
+  shownRemedies,
+  whyOff,
+  type Loss
+} from './planmodel';
 import { PoolHints } from './pooladvice';
 import {
   amountOf,
@@ -69,6 +75,17 @@ export function PlanView(props: IPlanViewProps): JSX.Element {
       {LOSSES.map(loss => (
         <Group key={loss} {...props} loss={loss} />
       ))}
+      {notOffered(plan).map(({ why, ids }) => (
+        <p key={why} className="jp-Vram-FreeNote">
+          {trans.__(
+            'Not possible now: %1. %2',
+            new Intl.ListFormat(language.locale).format(
+              ids.map(id => stepLabel(trans, plan, id))
+            ),
+            why
+          )}
+        </p>
+      ))}
       {isInitial(plan, selection) && plan.remains.why && (
         <p className="jp-Vram-FreeNote">{plan.remains.why}</p>
       )}
@@ -81,7 +98,7 @@ function BeforeAfter(props: IPlanViewProps): JSX.Element {
   const { plan, selection, language } = props;
   const { trans } = language;
   const steps = stepsOf(plan, selection);
-  const amount = totalOf(steps, plan.bytes);
+  const amount = totalOf(plan, steps);
   const now = trans.__('%1 now', formatBytes(plan.bytes, language));
   const after = trans.__(
     '%1 after',

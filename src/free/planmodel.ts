@@ -1,7 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { formatBytes } from '../format';
 import type { ILanguage } from '../language';
-import { remedyLabel } from '../remedylabel';
 import type { Plan, Remedy, RunRequest } from '../service/wire';
 import { amountText, type IAmount } from './amounts';
 import {
@@ -37,13 +36,37 @@ export function lossOf(id: RemedyId): Loss {
  * Interrupting and bringing parked memory back are no steps that free memory.
  */
 export function shownRemedies(plan: Plan, loss: Loss): Remedy[] {
+  const told = notOffered(plan).flatMap(({ ids }) => ids);
   return plan.remedies.filter(
     remedy =>
+      !told.includes(remedy.id) &&
       lossOf(remedy.id) === loss &&
       remedy.id !== 'interrupt' &&
       remedy.id !== 'restore' &&
       (remedy.offered || remedy.why_not !== null)
   );
+}
+
+/** From so many steps on a common reason stands once, below the others. */
+const COMMON = 3;
+
+/** Steps that can't be done, all for one reason. */
+export interface INotOffered {
+  readonly ids: readonly RemedyId[];
+  readonly why: string;
+}
+
+/** What several steps can't be done for; their own lines would only repeat it. */
+export function notOffered(plan: Plan): INotOffered[] {
+  const reasons = new Map<string, RemedyId[]>();
+  for (const { id, offered, why_not } of plan.remedies) {
+    if (!offered && why_not !== null) {
+      reasons.set(why_not, [...(reasons.get(why_not) ?? []), id]);
+    }
+  }
+  return [...reasons]
+    .filter(([, ids]) => ids.length >= COMMON)
+    .map(([why, ids]) => ({ why, ids }));
 }
 
 /** The worst group among the steps that will run. */
@@ -93,7 +116,7 @@ export function buttonText(
         ? trans.__('Shut down and free up to %1', size)
         : trans.__('Shut down and free %1', size);
   }
-  switch (amount.is) {
+  switch (steps.length === 0 ? 'unknown' : amount.is) {
     case 'exact':
       return trans.__('Free %1', size);
     case 'at-least':
@@ -146,7 +169,17 @@ export function whyOff(
   if (cover === null) {
     return null;
   }
-  return remedy.id === 'end-children'
-    ? trans.__('Most end with the kernel; those that stay are listed then.')
-    : trans.__('Already covered by “%1”.', remedyLabel(trans, cover));
+  if (remedy.id === 'end-children') {
+    return trans.__(
+      'Most end with the kernel; those that stay are listed then.'
+    );
+  }
+  switch (cover) {
+    case 'park':
+      return trans.__('Already covered by Park.');
+    case 'restart':
+      return trans.__('Already covered by the restart.');
+    default:
+      return trans.__('Already covered by the shutdown.');
+  }
 }

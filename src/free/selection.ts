@@ -51,6 +51,9 @@ const PARKABLE: readonly RemedyId[] = [
   'delete'
 ];
 
+/** Steps that release the caches themselves. */
+const RELEASES: readonly RemedyId[] = [...PARKABLE, 'park', 'clear-session'];
+
 /** What the plan opens with. */
 export function initialSelection(plan: Plan): ISelection {
   return {
@@ -187,12 +190,21 @@ export function amountOf(
   }
 }
 
-/** All steps together, never more than the kernel holds. */
-export function totalOf(
-  steps: readonly IPlanStep[],
-  held: number | null
-): IAmount {
-  return within(addAmounts(steps.map(({ amount }) => amount)), held);
+/**
+ * All steps together, never more than the kernel holds. A step that drops or moves something also
+ * releases the caches, whether or not that is ticked.
+ */
+export function totalOf(plan: Plan, steps: readonly IPlanStep[]): IAmount {
+  const release = plan.remedies.find(({ id }) => id === 'release-cache');
+  const amounts = steps.map(({ amount }) => amount);
+  if (
+    release?.offered &&
+    steps.some(({ id }) => RELEASES.includes(id)) &&
+    !steps.some(({ id }) => id === 'release-cache')
+  ) {
+    amounts.push(gainOf(release));
+  }
+  return within(addAmounts(amounts), plan.bytes);
 }
 
 /** A variable that can be deleted. */

@@ -228,8 +228,8 @@ export class FreeSession implements IDisposable {
     const result: IResult = {
       report,
       expected: totalOf(
-        steps.filter(({ id }) => id !== 'interrupt'),
-        plan.bytes
+        plan,
+        steps.filter(({ id }) => id !== 'interrupt')
       ),
       plan,
       freeBefore

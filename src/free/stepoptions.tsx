@@ -1,3 +1,4 @@
+import { HTMLSelect } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
 import { holderKind } from '../holders';
@@ -133,8 +134,7 @@ function Restart(props: IPlanProps): JSX.Element {
       {places.length > 0 && (
         <label className="jp-Vram-FreeOption">
           {trans.__('Restart on')}
-          <select
-            className="jp-mod-styled"
+          <HTMLSelect
             value={selection.place ?? ''}
             onChange={({ target }) =>
               onSelect({ place: target.value === '' ? null : target.value })
@@ -146,7 +146,7 @@ function Restart(props: IPlanProps): JSX.Element {
                 {label}
               </option>
             ))}
-          </select>
+          </HTMLSelect>
         </label>
       )}
       {canRunAgain && (

@@ -69,7 +69,7 @@ for (const theme of THEMES) {
           .getByRole('checkbox', { name: 'Restart the kernel' })
           .check();
         await expectTexts(dialog, [
-          'Already covered by “Restart the kernel”.',
+          'Already covered by the restart.',
           'You lose: every variable',
           'Restart and free 11.2 GiB'
         ]);
@@ -105,7 +105,7 @@ for (const theme of THEMES) {
         await dialog.getByRole('checkbox', { name: /^Park/ }).check();
         await expectTexts(dialog, [
           '0.5 GiB after',
-          'Already covered by “Park: move live tensors to host RAM”.',
+          'Already covered by Park.',
           'Expected: 10.7 GiB of 11.2 GiB, nothing lost',
           'Free 10.7 GiB'
         ]);

@@ -6,6 +6,7 @@ import { poolAdvice } from '../hints';
 import {
   buttonText,
   footnote,
+  notOffered,
   requestFor,
   shownRemedies,
   whyOff,
@@ -47,6 +48,29 @@ describe('what is shown', () => {
     expect(whyOff(trans, some.remedies[1], open)).toBe('Busy.');
   });
 
+  it('says a common reason once', () => {
+    const refused = (id: RemedyId, why_not: string) =>
+      remedy(id, null, { offered: false, why_not });
+    const some = plan({
+      remedies: [
+        refused('park', 'A thread runs.'),
+        refused('release-cache', 'Nothing is held.'),
+        refused('unpin-outputs', 'Nothing is held.'),
+        refused('delete', 'Nothing is held.')
+      ]
+    });
+    expect(notOffered(some)).toEqual([
+      {
+        ids: ['release-cache', 'unpin-outputs', 'delete'],
+        why: 'Nothing is held.'
+      }
+    ]);
+    expect(shownRemedies(some, 'nothing').map(({ id }) => id)).toEqual([
+      'park'
+    ]);
+    expect(shownRemedies(some, 'work')).toEqual([]);
+  });
+
   it('has no step for bringing parked memory back', () => {
     expect(
       shownRemedies(plan({ remedies: [remedy('restore', null)] }), 'nothing')
@@ -56,10 +80,10 @@ describe('what is shown', () => {
   it('says what covers a step', () => {
     expect(
       whyOff(trans, find(plan(), 'release-cache'), ticked('restart'))
-    ).toBe('Already covered by “Restart the kernel”.');
+    ).toBe('Already covered by the restart.');
     expect(
       whyOff(trans, find(fullPlan(), 'unpin-outputs'), ticked('park'))
-    ).toBe('Already covered by “Park: move live tensors to host RAM”.');
+    ).toBe('Already covered by Park.');
     expect(
       whyOff(trans, remedy('end-children', 1), ticked('restart'))
     ).toContain('listed then');
@@ -145,17 +169,22 @@ describe('words', () => {
       const steps = ids.map(id =>
         plainStep(remedy(id, id === 'collect' ? null : 11.2))
       );
-      return buttonText(language, steps, totalOf(steps, null));
+      return buttonText(
+        language,
+        steps,
+        totalOf(plan({ bytes: null, remedies: [] }), steps)
+      );
     };
     expect(text('restart')).toBe(`Restart and free 11.2${NBSP}GiB`);
     expect(text('collect')).toBe('Free memory');
+    expect(text()).toBe('Free memory');
   });
 
   it('says what is expected, or what is lost', () => {
     const full = fullPlan();
     const note = (selection: ISelection) => {
       const steps = stepsOf(full, selection);
-      return footnote(language, steps, totalOf(steps, gib(11.2)), gib(11.2));
+      return footnote(language, steps, totalOf(full, steps), gib(11.2));
     };
     expect(note(ticked('release-cache'))).toBe(
       size('Expected: 3.8 GiB of 11.2 GiB, nothing lost')

@@ -196,9 +196,22 @@ describe('requests', () => {
 });
 
 it('never adds up to more than the kernel holds', () => {
-  const steps = stepsOf(fullPlan(), ticked('release-cache', 'park'));
-  expect(totalOf(steps, gib(10)).bytes).toBe(gib(10));
-  expect(totalOf(steps, gib(11.2)).bytes).toBe(gib(6.9) + gib(3.8));
+  const total = (full: ReturnType<typeof plan>, ...ids: RemedyId[]) =>
+    totalOf(full, stepsOf(full, ticked(...ids))).bytes;
+  const both = gib(6.9) + gib(3.8);
+  expect(total(fullPlan({ bytes: gib(10) }), 'release-cache', 'park')).toBe(
+    gib(10)
+  );
+  expect(total(fullPlan(), 'release-cache', 'park')).toBe(both);
+});
+
+it('counts the caches that other steps release, too', () => {
+  const full = fullPlan();
+  const total = (...ids: RemedyId[]) =>
+    totalOf(full, stepsOf(full, ticked(...ids))).bytes;
+  expect(total('park')).toBe(gib(6.9) + gib(3.8));
+  expect(total('unpin-outputs')).toBe(gib(0.6) + gib(3.8));
+  expect(total('restart')).toBe(gib(11.2));
 });
 
 it('adds its own figures up', () => {
