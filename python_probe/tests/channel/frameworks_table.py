@@ -46,6 +46,14 @@ def pool_stays(context: int) -> dict[str, Freed]:
     return {**stays, "restart": Freed(None, most + context)}
 
 
+def engine_stays(delete: int, context: int) -> dict[str, Freed]:
+    """What an engine returns: nothing but all of it at its end, ``delete``; ``context`` stays with
+    the kernel."""
+    nothing = dict.fromkeys(("release-cache", "collect", "unpin"), Freed(None, 0))
+    ends = {"delete": Freed(None, delete), "restart": Freed(None, context)}
+    return {**pool_stays(0), **nothing, **ends}
+
+
 @dataclass
 class Row:
     framework: str

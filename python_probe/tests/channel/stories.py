@@ -56,7 +56,8 @@ class Freed:
 
 
 class Story:
-    """A kernel in which something holds memory, and the simulated driver's view of it."""
+    """A kernel in which something holds memory, and the simulated driver's view of it: nobody else
+    holds any."""
 
     def __init__(
         self, name: str, notebook: Notebook, channel: KernelChannel, ledger: Ledger
@@ -67,13 +68,9 @@ class Story:
         self.channel = channel
         self.ledger = ledger
 
-    @property
-    def pid(self) -> int:
-        return int(self.notebook.kernel.provisioner.pid)
-
     def held(self) -> int:
-        """MiB by the driver's account, on the first GPU."""
-        return self.ledger.held(self.pid, 0) // MIB
+        """MiB by the driver's account, of the kernel and its children, on the first GPU."""
+        return sum(row.bytes for row in self.ledger.state().processes if row.device == 0) // MIB
 
     async def tell(self, *cells: str) -> None:
         for cell in cells:
@@ -111,15 +108,16 @@ class Story:
     async def cleared(self) -> Freed:
         figures = await self.channel.figures(self.notebook.kernel_id)
         assert isinstance(figures, Figures) and figures.problems == {}, figures
-        if figures.frameworks[self.name].session is None:
+        told = figures.frameworks.get(self.name)
+        if told is None or told.session is None:
             return Freed(None, None)
         return await self.run("clear-session")
 
     async def restarted(self) -> Freed:
         """What a restart of the kernel gave back; nothing is left of its process."""
-        held, pid = self.held(), self.pid
+        held = self.held()
         await self.notebook.kernel.restart_kernel(now=True)
-        await until(lambda: self.ledger.held(pid, 0) == 0)
+        await until(lambda: self.held() == 0)
         return Freed(None, held)
 
 

@@ -8,6 +8,7 @@ from frameworks_table import (
     SIMULATED_DRIVER,
     STAND_IN,
     Row,
+    engine_stays,
     pool_returns,
     pool_stays,
 )
@@ -100,3 +101,15 @@ async def test_cupy(tell: Tell) -> None:
 async def test_rmm(tell: Tell) -> None:
     row = Row("RMM 26.10 (cuDF)", STAND_IN, "a counting resource", pool_stays(CONTEXT))
     await measure(await tell("rmm", RMM, *LEAKS), row)
+
+
+async def test_vllm(tell: Tell) -> None:
+    # The engine is a child with a context of its own.
+    row = Row("vLLM 0.33", STAND_IN, "none", engine_stays(256 + CONTEXT, 0))
+    await measure(await tell("vllm", "import vllm; kept = vllm.LLM('a model')"), row)
+
+
+async def test_llama_cpp(tell: Tell) -> None:
+    row = Row("llama.cpp (Python 0.3)", STAND_IN, "none", engine_stays(256, CONTEXT))
+    cell = "import llama_cpp; kept = llama_cpp.Llama('a file', n_gpu_layers=-1)"
+    await measure(await tell("llama.cpp", cell), row)
