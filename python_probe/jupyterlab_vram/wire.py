@@ -210,8 +210,11 @@ class Kernel(Struct, kw_only=True):
     """On all GPUs together; None = not known, 0 only if measured."""
     gpus: dict[str, Bytes | None] = field(default_factory=dict)
     parked: Bytes | None = None
+    """GPU data that is in host RAM now; None if none is, or if it was never asked."""
     budget: Bytes | None = None
     place: str | None = None
+    """The only GPU (uuid) that it may use, or ``cpu``: chosen at a restart, or in its
+    specification. It stays for later restarts. None where it may use what it finds."""
     devices: dict[str, str] = field(default_factory=dict)
     """The kernel's own CUDA index to the GPU's uuid."""
     frameworks: dict[str, FrameworkUse] = field(default_factory=dict)

@@ -21,7 +21,8 @@ A framework's file (an adapter) has:
   "dtype"}``) and ``hidden(framework)`` (``[{"label", "kind", "bytes", "device"}]``, memory that no
   Python object holds);
 - where there is one: ``clear_session(framework)``, and ``SESSION``, what that loses;
-- where its memory stays with the process: ``KEEPS``, a sentence that says so.
+- where its memory stays with the process: ``KEEPS``, a sentence that says so; and where that
+  depends on what the user has set, ``keeps(framework)``, whether it does.
 """
 
 from __future__ import annotations
@@ -171,12 +172,17 @@ class Agent:
                 if framework is not None:
                     frameworks[adapter.NAME] = {
                         "devices": adapter.devices(framework),
-                        "keeps": getattr(adapter, "KEEPS", None),
+                        "keeps": _keeps(adapter, framework),
                         "session": getattr(adapter, "SESSION", None),
                     }
             except Exception as error:  # noqa: BLE001
                 problems[adapter.NAME] = sentence(error)
         return frameworks, problems
+
+
+def _keeps(adapter: Any, framework: Any) -> str | None:
+    keeps = not hasattr(adapter, "keeps") or adapter.keeps(framework)
+    return getattr(adapter, "KEEPS", None) if keeps else None
 
 
 def figures(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,9 @@ KEEPS = (
     "this notebook's next buffers, and other programs gain nothing."
 )
 
+POOLLESS = ("CudaMemoryResource", "ManagedMemoryResource")
+"""Resources that give back to the driver whatever is dropped."""
+
 
 def loaded() -> Any:
     rmm = sys.modules.get("rmm")
@@ -40,7 +43,7 @@ def devices(rmm: Any) -> list[dict[str, Any]]:
         cached = None
         if "PoolMemoryResource" in chain:
             cached = None if live is None else chain["PoolMemoryResource"].pool_size() - live
-        elif list(chain)[-1] in ("CudaMemoryResource", "ManagedMemoryResource"):
+        elif list(chain)[-1] in POOLLESS:
             cached = 0
         limiting = chain.get("LimitingResourceAdaptor")
         found.append(
@@ -56,6 +59,17 @@ def devices(rmm: Any) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def keeps(rmm: Any) -> bool:
+    """Whether any device's memory comes from a pool, or from what isn't known to be none."""
+    contexts = sibling("cuda_driver").contexts()
+    chains = [_chain(rmm.mr.get_per_device_resource(index)) for index in contexts]
+    return any(
+        name not in POOLLESS and not name.endswith("ResourceAdaptor")
+        for chain in chains
+        for name in chain
+    )
 
 
 def _chain(resource: Any) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _session(now: Situation) -> str:
     sentences = [sentence for _, sentence in sorted(now.sessions.items())]
     if now.sessions.keys() & now.keeps.keys():
         in_use = live({name: now.frameworks[name] for name in now.keeps if name in now.frameworks})
-        what = gib(in_use) if in_use is not None else "its memory"
+        what = "some memory" if in_use is None else f"up to {gib(in_use)}"
         sentences.append(f"Makes {what} reusable inside this notebook. Returns nothing to the GPU.")
     return " ".join(sentences)
 

@@ -294,6 +294,18 @@ async def test_rmm_tells_what_its_chain_counts(tell: Tell, kernel: str) -> None:
 
 
 @OLD_PYTHON
+async def test_rmm_keeps_memory_only_where_it_has_a_pool(tell: Tell, kernel: str) -> None:
+    story = await tell("rmm", "import rmm\nkept = rmm.DeviceBuffer(size=20 << 20)", kernel=kernel)
+    assert (await figures(story)).frameworks["rmm"].keeps is None
+    await story.tell(
+        "rmm.mr.set_current_device_resource(\n"
+        "    rmm.mr.LimitingResourceAdaptor(\n"
+        "        rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource()), 1 << 30))"
+    )
+    assert "pool" in ((await figures(story)).frameworks["rmm"].keeps or "")
+
+
+@OLD_PYTHON
 async def test_rmm_that_does_not_count_does_not_know(tell: Tell, kernel: str) -> None:
     story = await tell("rmm", "import rmm\nkept = rmm.DeviceBuffer(size=20 << 20)", kernel=kernel)
     told = await device(story)
