@@ -64,6 +64,7 @@ def exceptions(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 def outputs(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     """``dropped``: how many outputs were let go."""
+    forget_inspected(agent.kernel)
     if request.get("all"):
         return {"dropped": drop_outputs(agent.shell, lambda value: True)}
     module = agent.module("reach")
@@ -139,6 +140,15 @@ def drop_outputs(shell: Any, chosen: Callable[[Any], bool]) -> int:
         if id(result.result) in gone:
             result.result = None
     return len(dropped)
+
+
+def forget_inspected(kernel: Any) -> None:
+    """The debugger's list of variables keeps all values that it has listed; JupyterLab asks for a
+    new list after each cell."""
+    debugger: Any = getattr(kernel, "debugger", None)
+    explorer = getattr(debugger, "variable_explorer", None)
+    if explorer is not None and explorer.frame is not None:
+        debugger.variable_explorer = type(explorer)()
 
 
 # --- errors -------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ def _delete(agent: Any, names: list[str]) -> dict[str, set[Any]]:
         shell.user_ns.pop(name, None)
     # A number or a text that is equal by chance is often the same object.
     objects = [obj for obj in objects if not issubclass(type(obj), module.ATOMS)]
-    agent.module("unpin").drop_outputs(shell, lambda value: any(value is obj for obj in objects))
+    unpin = agent.module("unpin")
+    unpin.drop_outputs(shell, lambda value: any(value is obj for obj in objects))
+    unpin.forget_inspected(agent.kernel)
     return had
 
 

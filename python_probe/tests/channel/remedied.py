@@ -59,6 +59,20 @@ class Kernel:
                 found.append(message)
         return [m for m in found if m["header"]["msg_type"] in ("stream", "error")]
 
+    async def variables_panel(self) -> list[str] | None:
+        """Names in JupyterLab's panel of variables, where the kernel has a debugger."""
+        client = self.notebook.client
+        if not await self.evaluate("bool(getattr(get_ipython().kernel, 'debugger', None))"):
+            return None
+        content = {"type": "request", "seq": 1, "command": "inspectVariables", "arguments": {}}
+        request = client.session.msg("debug_request", content)
+        client.control_channel.send(request)
+        while True:
+            reply = await client.get_control_msg(timeout=30)
+            if reply["parent_header"].get("msg_id") == request["header"]["msg_id"]:
+                await self.notebook.idle()
+                return [variable["name"] for variable in reply["content"]["body"]["variables"]]
+
     async def last_error(self) -> str:
         """What %tb prints."""
         messages = await self.shown("%tb")

@@ -126,6 +126,26 @@ async def test_objects_that_resist_do_no_harm(
     assert await kernel.evaluate("[called, hasattr(sys, 'last_value')]") == [[], False]
 
 
+@GENERATIONS
+async def test_what_the_debuggers_panel_has_listed_goes_too(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    kernel = await sit_down(start, channel, kind)
+    await kernel.run("x = take(100)")
+    await kernel.run("take(24)")
+    listed = await kernel.variables_panel()
+    if listed is None:
+        pytest.skip("This kernel's environment has no debugpy.")
+    assert "x" in listed
+    assert (await kernel.remedy("delete", names=["x"])).text is None
+    assert await kernel.live() == 24
+    await kernel.variables_panel()
+    await kernel.remedy("unpin-outputs")
+    assert await kernel.live() == 0
+    listed = await kernel.variables_panel()
+    assert listed is not None and "simulated" in listed and "x" not in listed
+
+
 @pytest.mark.parametrize("names", [None, "x", [1], {"x": 1}])
 async def test_only_a_list_of_names_is_understood(
     start: Any, channel: KernelChannel, names: Any
