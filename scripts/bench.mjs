@@ -21,6 +21,7 @@ const measurements = {
   hang: inPython('hang'),
   asleep: inPython('asleep'),
   memory: inPython('memory'),
+  watched: inPython('watched'),
   browser: ['node', [join(root, 'scripts/bench/browser.mjs')]]
 };
 const env = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import json
 import os
@@ -71,18 +72,22 @@ class JupyterServer:
             list(pool.map(lambda kernel_id: self.run(kernel_id, "pass"), ids))
         return ids
 
-    def run(self, kernel_id: str, code: str) -> None:
-        """Run a cell to its end. Raises RuntimeError if it fails."""
+    def run(self, kernel_id: str, code: str, expression: str = "None") -> Any:
+        """Run a cell to its end; the value of an expression after it. Raises RuntimeError if it
+        fails."""
         client = BlockingKernelClient()
         client.load_connection_file(str(self._runtime / f"kernel-{kernel_id}.json"))
         client.start_channels(stdin=False, hb=False)
         try:
             client.wait_for_ready(timeout=START_LIMIT)
-            content = client.execute(code, reply=True, timeout=START_LIMIT)["content"]
+            content = client.execute(
+                code, reply=True, timeout=START_LIMIT, user_expressions={"value": expression}
+            )["content"]
         finally:
             client.stop_channels()
         if content["status"] != "ok":
             raise RuntimeError("\n".join(content.get("traceback", [content["status"]])))
+        return ast.literal_eval(content["user_expressions"]["value"]["data"]["text/plain"])
 
     def hold(self, ledger: Ledger, kernels: Sequence[str], first_gpu: int = 0) -> None:
         """Let each of these kernels hold memory, on one GPU after the other.

@@ -22,6 +22,9 @@ from .registry import KernelRegistry
 EVERY = 5.0
 """Seconds between two questions to one kernel."""
 
+EVERY_BUSY = 15.0
+"""The same while a cell runs: each answer takes some milliseconds from it."""
+
 QUIET = 2.0
 """Seconds for which a kernel was idle before the agent is put into it: between the cells of a
 notebook that runs as a whole it is idle, too."""
@@ -66,7 +69,8 @@ class Asking:
         self._tried = {key: process for key, process in self._tried.items() if key in running}
         now = time.monotonic()
         for kernel in snapshot.kernels:
-            due = now - self._asked_at.get(kernel.id, -EVERY) >= EVERY
+            every = EVERY_BUSY if kernel.state == "busy" else EVERY
+            due = now - self._asked_at.get(kernel.id, -every) >= every
             if due and kernel.id not in self._under_way and is_hidden(snapshot, kernel):
                 self._asked_at[kernel.id] = now
                 task = asyncio.get_running_loop().create_task(self._ask(kernel.id))

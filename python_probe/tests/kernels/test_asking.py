@@ -36,6 +36,7 @@ def asker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Asking]:
     monkeypatch.setattr(asking, "EVERY", 0.1)
+    monkeypatch.setattr(asking, "EVERY_BUSY", 0.2)
     monkeypatch.setattr(asking, "QUIET", 0.2)
     leave_no_trace(jp_serverapp.kernel_manager, jp_serverapp.web_app.settings)
     channel = KernelChannel(jp_serverapp.kernel_manager)
@@ -166,6 +167,26 @@ async def test_a_silent_kernels_last_answer_stays_with_its_age_and_holds_nothing
     assert kernel.bytes == 2 * GIB + CONTEXT
     await someone.until_idle()
     assert (await after_asking(asker, read)).kernels[0].asked_at > begun
+
+
+async def test_a_running_cell_is_asked_less_often(
+    asker: Asking,
+    read: Read,
+    person: Sit,
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "EVERY_BUSY", 60.0)
+    someone = await person()
+    await someone.run(TAKE.format(gib=2))
+    ledger.set_device(0, hide_processes=1)
+    assert (await after_asking(asker, read)).kernels[0].asked_at is not None
+    await someone.begin("import time; time.sleep(2)")
+    await after_asking(asker, read, 0.5)
+    begun = time.time()
+    asked_at = (await after_asking(asker, read, 1.0)).kernels[0].asked_at
+    assert asked_at is not None and asked_at < begun and someone.state == "busy"
+    await someone.until_idle()
 
 
 async def test_a_restart_forgets_what_was_told_and_asks_anew(
