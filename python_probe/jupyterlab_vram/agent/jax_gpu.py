@@ -32,11 +32,8 @@ OPTIMIZERS = (
 )
 _PLATFORMS = ("cuda", "rocm", "gpu", "oneapi", "sycl")
 
-_ALLOCATOR = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()
 KEEPS = (
-    None
-    if _ALLOCATOR == "platform"
-    else "JAX keeps its pool until its process ends, and it may have taken most of the GPU at its "
+    "JAX keeps its pool until its process ends, and it may have taken most of the GPU at its "
     "start: what is deleted here is free for this notebook's next arrays, and other programs gain "
     "nothing. For the next start: XLA_PYTHON_CLIENT_PREALLOCATE=false."
 )
@@ -45,6 +42,10 @@ KEEPS = (
 def loaded() -> Any:
     jax = sys.modules["jax"]
     return jax if _clients() else None
+
+
+def keeps(jax: Any) -> bool:
+    return os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "").lower() != "platform"
 
 
 def _clients() -> list[Any]:
@@ -72,7 +73,7 @@ def devices(jax: Any) -> list[dict[str, Any]]:
                 "uuid": driver.device_uuid(index),
                 "live": live,
                 "cached": None if pool is None else pool - live,
-                "releasable": None if KEEPS is None else 0,
+                "releasable": 0 if keeps(jax) else None,
                 "context": None,
                 "peak": told.get("peak_bytes_in_use"),
                 "limit": told.get("bytes_limit"),
@@ -99,11 +100,12 @@ def _stats(device: Any) -> dict[str, int]:
 
 def _sizes() -> dict[int, int]:
     """GPU to bytes of all arrays that are alive there; compiled code's own come on top."""
+    gpus = _gpus()
     buffers = {
         address: (size, index)
         for client in _clients()
         for array in client.live_arrays()
-        for address, size, index in _buffers(array)
+        for address, size, index in _buffers(array, gpus)
     }
     sizes: dict[int, int] = {}
     for size, index in buffers.values():
@@ -134,11 +136,10 @@ def is_array(jax: Any, cls: type) -> bool:
 
 def storages(jax: Any, obj: Any) -> list[tuple[int, int, int]]:
     """An array that is spread over several GPUs has a part on each."""
-    return [] if obj.is_deleted() else _buffers(obj)
+    return [] if obj.is_deleted() else _buffers(obj, _gpus())
 
 
-def _buffers(array: Any) -> list[tuple[int, int, int]]:
-    gpus = _gpus()
+def _buffers(array: Any, gpus: dict[Any, int]) -> list[tuple[int, int, int]]:
     found = []
     # Only of several: older JAX keeps the parts that it makes here with the array.
     parts = array._arrays if len(_devices(array)) > 1 else (array,)

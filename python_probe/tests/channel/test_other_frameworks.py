@@ -290,6 +290,7 @@ async def test_rmm_tells_what_its_chain_counts(tell: Tell, kernel: str) -> None:
     told = await device(story)
     assert (told.live, told.cached, told.peak) == (20 * MIB, 30 * MIB, 50 * MIB)
     assert (told.releasable, told.limit) == (0, None)
+    assert (await figures(story)).frameworks["rmm"].keeps is not None
     assert [(row.label, row.bytes) for row in await rows(story)] == [("kept", 20 * MIB)]
 
 
@@ -310,6 +311,7 @@ async def test_rmm_that_does_not_count_does_not_know(tell: Tell, kernel: str) ->
     story = await tell("rmm", "import rmm\nkept = rmm.DeviceBuffer(size=20 << 20)", kernel=kernel)
     told = await device(story)
     assert (told.live, told.cached, told.peak) == (None, 0, None)
+    assert (await figures(story)).frameworks["rmm"].keeps is None
     limiting = (
         "rmm.mr.set_current_device_resource(\n"
         "    rmm.mr.LimitingResourceAdaptor(rmm.mr.CudaMemoryResource(), 1 << 30))\n"
