@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -78,3 +79,113 @@ async def test_tensors_go_and_come_back_bit_for_bit(
         "{s['stream'] for s in torch.cuda.memory_snapshot() if s['allocated_size'] == 3 << 20}"
     )
     assert await notebook.evaluate(f"{streams} == {{stream.cuda_stream}}")
+
+
+SHARED = [
+    ("import sys, types; sys.modules['cupy'] = types.ModuleType('cupy')", "CuPy is loaded, and"),
+    ("import numba.cuda", "Numba for CUDA is loaded, and may use PyTorch's memory by its address"),
+    (
+        "graph = torch.cuda.CUDAGraph()\n"
+        "with torch.cuda.graph(graph): made_there = torch.empty(1 << 20, device='cuda')",
+        "CUDA graphs or memory pools",
+    ),
+    (
+        "pool = torch.cuda.MemPool()\n"
+        "with torch.cuda.use_mem_pool(pool): made_there = torch.empty(1 << 20, device='cuda')",
+        "CUDA graphs or memory pools",
+    ),
+    (
+        "from torch.multiprocessing.reductions import reduce_tensor\nsent = reduce_tensor(x)",
+        "1 tensors are shared with another process (torch.multiprocessing), which uses them by",
+    ),
+]
+
+
+async def test_what_others_know_by_its_address_is_refused(
+    torch_kernel: Any, channel: KernelChannel, fake_driver: Any
+) -> None:
+    for code, sentence in SHARED:
+        notebook = await torch_kernel(f"x = made(4)\n{code}")
+        held = fake_driver.ledger.held(notebook.kernel.provisioner.pid, 0)
+        checked = await channel.park_check(notebook.kernel_id)
+        assert isinstance(checked, ParkCheck) and checked.ok, checked
+        (refused,) = checked.refused
+        assert sentence in refused
+        parked = await done(channel, notebook, "park")
+        assert not parked.ok
+        assert parked.text == f"Not parked; nothing was changed. {refused}"
+        assert fake_driver.ledger.held(notebook.kernel.provisioner.pid, 0) == held
+        notebook.kernel.provisioner.process.kill()
+
+
+async def test_what_cant_be_moved_stays_and_is_named(
+    torch_kernel: Any, channel: KernelChannel, fake_driver: Any
+) -> None:
+    notebook = await torch_kernel(
+        "moved = made(40); kept_too = torch.ones(4 << 20, dtype=torch.uint8).to('cuda')\n"
+        "other = torch.from_dlpack(kept_too)\n"
+        "loss = (made(4).float().requires_grad_() * made(4, 1)).exp().sum()"
+    )
+    pid, ledger = notebook.kernel.provisioner.pid, fake_driver.ledger
+    checked = await channel.park_check(notebook.kernel_id)
+    assert isinstance(checked, ParkCheck) and checked.refused == [], checked
+    named = {row.label: (row.kind, row.bytes) for row in checked.stays}
+    hidden = checked.stays_bytes - 8 * MIB
+    assert named == {
+        "kept_too": ("memory with two owners", 4 * MIB),
+        "other": ("memory with two owners", 4 * MIB),
+        "held by the framework itself": ("no Python object", hidden),
+    }
+    assert hidden >= 16 * MIB
+    assert checked.differs is not None and checked.differs > 0.05
+    parked = await done(channel, notebook, "park")
+    assert parked.ok and parked.moved == checked.bytes, parked
+    assert ledger.held(pid, 0) > CONTEXT
+    # The one memory of both: still there, and not somebody else's.
+    back = await done(channel, notebook, "restore")
+    assert back.ok
+    assert await notebook.evaluate("other.data_ptr() == kept_too.data_ptr()")
+    assert await notebook.evaluate("int(other.cpu().sum()) == 4 << 20")
+    assert (await notebook.run("loss.backward()"))["status"] == "ok"
+
+
+async def test_without_room_it_stays_parked(
+    torch_kernel: Any, channel: KernelChannel, fake_driver: Any
+) -> None:
+    notebook = await torch_kernel("x = made(600); before = digest(x)")
+    pid, ledger = notebook.kernel.provisioner.pid, fake_driver.ledger
+    assert (await done(channel, notebook, "park")).ok
+    taken = ledger.memory(0).free - 500 * MIB
+    ledger.charge(1, 0, taken)
+    reply = await notebook.run("y = x + 1")
+    assert reply["status"] == "error"
+    assert "the GPU has 0.5 GiB free, and 0.6 GiB are needed. Nothing is lost" in reply["evalue"]
+    ledger.release(1, 0, taken)
+    # Room, as it seems, but the driver gives none.
+    ledger.inject("cudaMalloc", code=2)
+    reply = await notebook.run("y = x + 1")
+    assert reply["status"] == "error" and "OutOfMemoryError" in reply["evalue"]
+    assert ledger.held(pid, 0) == CONTEXT
+    ledger.clear_injected()
+    assert await notebook.evaluate("digest(x) == before")
+
+
+async def test_an_interrupt_in_the_middle_of_the_copy_changes_nothing(
+    torch_kernel: Any, channel: KernelChannel, fake_driver: Any
+) -> None:
+    notebook = await torch_kernel(
+        "x = [made(100, n) for n in range(6)]; before = [digest(y) for y in x]\n"
+        "import time; view = torch.frombuffer\n"
+        "def slowly(*a, **k): time.sleep(0.3); return view(*a, **k)\n"
+        "torch.frombuffer = slowly"
+    )
+    for op, held in (("park", 600 * MIB + CONTEXT), ("restore", CONTEXT)):
+        if op == "restore":
+            assert (await done(channel, notebook, "park")).ok
+        running = asyncio.ensure_future(done(channel, notebook, op))
+        await asyncio.sleep(1)
+        await notebook.kernel.interrupt_kernel()
+        failed = await running
+        assert not failed.ok and failed.text is not None and "interrupted" in failed.text
+        assert fake_driver.ledger.held(notebook.kernel.provisioner.pid, 0) == held
+    assert await notebook.evaluate("[digest(y) for y in x] == before")
