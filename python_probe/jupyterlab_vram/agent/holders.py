@@ -39,6 +39,8 @@ def scan(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     # A collection in the middle would free things under their identities.
     gc.disable()
     try:
+        # A list that JupyterLab asks for anew is nobody's hold on anything.
+        agent.module("unpin").forget_inspected(agent.kernel)
         return _scan(agent)
     finally:
         if enabled:

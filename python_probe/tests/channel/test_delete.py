@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from channel_user import GENERATIONS
+from jupyterlab_vram.kernels.answers import Scan
 from jupyterlab_vram.kernels.channel import KernelChannel
-from remedied import sit_down
+from remedied import MIB, sit_down
 
 
 @GENERATIONS
@@ -137,6 +138,12 @@ async def test_what_the_debuggers_panel_has_listed_goes_too(
     if listed is None:
         pytest.skip("This kernel's environment has no debugpy.")
     assert "x" in listed
+    scan = await channel.scan(kernel.notebook.kernel_id)
+    assert isinstance(scan, Scan) and [row.gain for row in scan.rows if row.name == "x"] == [
+        100 * MIB
+    ]
+    assert scan.gains["unpin-outputs"].bytes == 24 * MIB
+    await kernel.variables_panel()
     assert (await kernel.remedy("delete", names=["x"])).text is None
     assert await kernel.live() == 24
     await kernel.variables_panel()
