@@ -176,12 +176,15 @@ class Remedies:
 
     async def _execute_when_idle(self, run: Run, kernel: KnownKernel) -> wire.Report:
         with _only_one(self._waiting, kernel.id, run):
-            run.wait()
             try:
-                await self._until_idle(run, kernel)
-                if run.stopped.is_set():
-                    return run.tell()
-                return await self._execute(run, kernel)
+                deadline = time.monotonic() + IDLE_LIMIT
+                while True:
+                    run.wait()
+                    await self._until_idle(run, kernel, deadline)
+                    if run.stopped.is_set():
+                        return run.tell()
+                    with suppress(KernelBusy):  # the next cell was quicker
+                        return await self._execute(run, kernel)
             except KernelError as error:
                 return run.give_up(str(error))
             except asyncio.CancelledError:
@@ -223,20 +226,25 @@ class Remedies:
             return "silent", answer.text, None
         return "busy", text, None
 
-    async def _until_idle(self, run: Run, kernel: KnownKernel) -> None:
-        """
+    async def _until_idle(self, run: Run, kernel: KnownKernel, deadline: float) -> None:
+        """Wait until nothing happened between two looks: between two cells it is idle, too.
+
         Raises:
             KernelGone: it ended or was restarted, so that there is nothing left to free.
             KernelBusy: it was never idle.
         """
-        deadline = time.monotonic() + IDLE_LIMIT
+        idle: tuple[float | None] | None = None
         while time.monotonic() < deadline and not run.stopped.is_set():
             now = await self._tools.registry.get(kernel.id)
             if now.process != kernel.process:
                 raise KernelGone("The kernel was restarted meanwhile, which freed its memory.")
             # one whose first messages were missed counts as starting until it is used
-            if now.state in ("idle", "starting") and kernel.id not in self._running:
+            if now.state not in ("idle", "starting") or kernel.id in self._running:
+                idle = None
+            elif idle == (now.last_activity,):
                 return
+            else:
+                idle = (now.last_activity,)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(run.stopped.wait(), LOOK)
         if not run.stopped.is_set():

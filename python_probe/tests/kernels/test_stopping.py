@@ -36,6 +36,22 @@ async def waiting(
     return run
 
 
+async def test_a_run_waits_until_all_cells_have_run(remedies: Make, person: Open) -> None:
+    someone = await person()
+    await someone.run(TAKE.format(gib=1) + CACHE.format(gib=1))
+    door, told = remedies(), list[wire.Report]()
+    for _ in range(12):
+        await someone.begin("import time; time.sleep(0.4)")
+    run = asyncio.ensure_future(
+        door.run(someone.kernel_id, request("release-cache", when="idle"), told.append)
+    )
+    await someone.begin("done = True")
+    report = await run
+    assert report.freed == GIB
+    assert report.steps[0].ok
+    assert (await someone.run("assert done"))["status"] == "ok"
+
+
 async def test_a_waiting_run_is_cancelled_at_once(remedies: Make, person: Open) -> None:
     someone = await person()
     await someone.run(TAKE.format(gib=1) + CACHE.format(gib=1))
