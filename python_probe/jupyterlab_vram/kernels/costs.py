@@ -15,7 +15,10 @@ NOTHING_LOST = "Nothing is lost."
 _SAME: dict[wire.RemedyId, str] = {
     "collect": NOTHING_LOST,
     "release-cache": NOTHING_LOST,
-    "unpin-exceptions": "You lose %debug for the last error. Its traceback still prints.",
+    "unpin-exceptions": (
+        "You lose %debug for the last error. Its traceback still prints, unless the error itself "
+        "holds GPU memory."
+    ),
     "delete": "You lose the variables that you choose. This can't be undone.",
     "end-children": "You lose what these processes are doing. Cells that wait for them may fail.",
     "interrupt": "You lose the running cell's progress. Variables stay.",
