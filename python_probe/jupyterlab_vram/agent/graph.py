@@ -15,6 +15,8 @@ from typing import Any
 
 SECONDS = 1.2
 """Of this thread's own time, after which the pass stops: a million objects take less."""
+LEADING = 150_000
+"""Objects that lead to memory; with more, too, it stops."""
 CHUNK = 512
 FROZEN = 5_000
 """``gc.freeze`` was called if more are frozen: Python 3.12 starts with some hundreds."""
@@ -193,9 +195,15 @@ def build(frameworks: list[Any], stops: dict[int, Any], ignored: set[int]) -> Gr
 def _add_arrays(graph: Graph, work: _Pass) -> None:
     for obj, (adapter, framework) in work.arrays():
         _add_array(graph, obj, adapter, framework)
+    inner = _optional(work, "inner")
     for key, (adapter, _, _) in list(graph.arrays.items()):
-        if hasattr(adapter, "inner"):
+        if adapter.NAME in inner:
             _add_inner(graph, key)
+
+
+def _optional(work: _Pass, function: str) -> set[str]:
+    """Names of the adapters that have it."""
+    return {adapter.NAME for adapter, _ in work.frameworks if hasattr(adapter, function)}
 
 
 def _add_array(graph: Graph, obj: Any, adapter: Any, framework: Any) -> bool:
@@ -223,6 +231,9 @@ def _climb(
     classes: set[int] = set()
     while stack:
         while stack:
+            if len(nodes) > LEADING:
+                graph.complete = False
+                return
             key = stack.pop()
             mine = parents.setdefault(key, [])
             if key in stops:
@@ -255,6 +266,7 @@ def _count(graph: Graph, work: _Pass, stops: dict[int, Any]) -> None:
     nodes, getrefcount = graph.nodes, sys.getrefcount
     sample = {0: object()}
     own = getrefcount(sample[0])
+    optional = _optional(work, "uses")
     within: dict[int, int] = {}
     for parts in graph.inner.values():
         for _, key in parts:
@@ -264,14 +276,16 @@ def _count(graph: Graph, work: _Pass, stops: dict[int, Any]) -> None:
         if key in stops or issubclass(type(nodes[key]), (type, types.ModuleType, types.FrameType)):
             continue
         known = within.get(key, 0)
-        unseen = getrefcount(nodes[key]) - own - (len(graph.parents[key]) - known)
+        unseen = getrefcount(nodes[key]) - own - (len(graph.parents.get(key, ())) - known)
         if key in graph.arrays:
             adapter, framework, _ = graph.arrays[key]
-            uses = adapter.uses(framework, nodes[key]) if hasattr(adapter, "uses") else None
+            uses = 1
+            if adapter.NAME in optional:
+                uses = adapter.uses(framework, nodes[key]) or 1
             # However often something is referred to in C, that is one reference to its object.
-            if known or (uses or 0) > 1:
+            if known or uses > 1:
                 unseen = max(0, unseen - 1)
-            unseen = max(0, unseen) + max(0, (uses or 0) - 1 - known)
+            unseen = max(0, unseen) + max(0, uses - 1 - known)
         if unseen > 0:
             graph.unseen[key] = unseen
 

@@ -56,20 +56,24 @@ def _scan(agent: Any) -> dict[str, Any]:
     graph = agent.module("graph").build(frameworks, roots.stops, roots.own)
     children = graph.children()
     names = list(roots.of(graph, children))
-    held = Held(graph, children, names)
+    held = Held(frameworks, graph, children, names)
     rest, rest_rows = _rest(frameworks, figures, held)
     held.unseen += rest or 0
     ways = paths.Paths(naming, graph, names, roots.stops, kinds)
     rows = agent.module("rows").Rows(naming, graph, ways, names).of(held, ROWS)
     rows = sorted(_merged(rows + rest_rows), key=lambda row: -row["bytes"])
-    mine = list(agent.module("unpin").user_variables(agent.shell))
+    mine = [
+        value
+        for name, value in agent.module("unpin").user_variables(agent.shell)
+        if name[:2] != "__" and naming.is_data(type(value))
+    ]
     return {
         "rows": rows[:ROWS],
         "found": sum(storage.bytes for storage in held.storages),
         "objects": graph.objects,
         "complete": graph.complete,
-        "variables": sum(naming.is_data(type(value)) for _, value in mine),
-        "models": len({id(value) for _, value in mine if kinds.of(type(value)) == "model"}),
+        "variables": len(mine),
+        "models": len({id(value) for value in mine if kinds.of(type(value)) == "model"}),
         "gains": held.gains(rest, graph.complete, _nothing_there(agent)),
     }
 
@@ -95,28 +99,33 @@ class Storage:
 class Held:
     """Each storage, with who leads to it."""
 
-    def __init__(self, graph: Any, children: dict[int, list[int]], roots: list[Any]) -> None:
+    def __init__(
+        self, frameworks: list[Any], graph: Any, children: dict[int, list[int]], roots: list[Any]
+    ) -> None:
         self._variables: dict[str, int] = {}
         self._graph = graph
         marks = self._marks(children, roots)
-        blocks: dict[str, dict[Any, int]] = {}
+        deep = {adapter.NAME for adapter, _ in frameworks if hasattr(adapter, "has_more")}
+        blocks = {
+            adapter.NAME: adapter.blocks(framework)
+            for adapter, framework in frameworks
+            if hasattr(adapter, "blocks")
+        }
         found: dict[Any, Storage] = {}
         for key, (adapter, framework, storages) in graph.arrays.items():
             mask, owner = marks.get(key, (0, None))
             name = adapter.NAME
-            if name not in blocks:
-                blocks[name] = getattr(adapter, "blocks", lambda _: {})(framework)
             for identity, size, device in storages:
                 storage = found.get((name, identity))
                 if storage is None:
                     # What it was given is what comes back.
-                    size = blocks[name].get(identity, size)
+                    size = blocks.get(name, {}).get(identity, size)
                     storage = found[name, identity] = Storage(name, size, device)
                 storage.arrays.append(key)
                 storage.mask |= mask
                 storage.owner = _both(storage.owner, owner)
-                if hasattr(adapter, "has_more"):
-                    storage.more = storage.more or adapter.has_more(framework, graph.nodes[key])
+                if adapter.NAME in deep and not storage.more:
+                    storage.more = adapter.has_more(framework, graph.nodes[key])
         self.keys = found.keys()
         self.storages = list(found.values())
         self.unseen = sum(storage.bytes for storage in self.storages if storage.mask == UNSEEN)
@@ -129,11 +138,17 @@ class Held:
         marks: dict[int, tuple[int, int | None]] = {}
         stack: list[tuple[int, int, int | None]]
         stack = [(key, UNSEEN, None) for key, times in self._graph.unseen.items() if times > 0]
+        variables = {root.part for root in roots if root.variable is not None}
         for root in roots:
+            mask = BITS.get(root.where, OTHER)
             owner: int | None = SEVERAL
             if root.variable is not None:
                 owner = self._variables.setdefault(root.variable, len(self._variables))
-            stack.append((root.part, BITS.get(root.where, OTHER), owner))
+            if mask == OUTPUT and root.part in variables:
+                # Goes together with the variable, see variables.py.
+                stack.append((root.part, VARIABLE, None))
+            else:
+                stack.append((root.part, mask, owner))
         while stack:
             key, mask, owner = stack.pop()
             had = marks.get(key, (0, None))

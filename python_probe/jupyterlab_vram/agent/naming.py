@@ -29,6 +29,9 @@ GENERATORS = {
 UNDERSCORES = ("_", "__", "___")
 CACHE = type(functools.lru_cache(maxsize=None)(id))
 
+INSTANCES = 20_000
+"""Whose attributes are named. Python 3.11 and 3.12 make a dictionary to tell them, and keep it."""
+
 _type: Any = type
 _module: Any = types.ModuleType
 _name = _type.__dict__["__name__"].__get__
@@ -86,6 +89,7 @@ class Links:
 
     def __init__(self, among: Any) -> None:
         self.among = among
+        self._left = INSTANCES
         self._members: dict[int, list[tuple[str, Any]]] = {}
         # By id: to be hashed, a class asks its metaclass, which may be the user's.
 
@@ -131,6 +135,10 @@ class Links:
         if id(cls) not in self._members:
             self._members[id(cls)] = _members(cls)
         for name, member in self._members[id(cls)]:
+            if name == "__dict__":
+                if self._left == 0:
+                    continue
+                self._left -= 1
             try:
                 value = type(member).__get__(member, obj)
             except (AttributeError, TypeError):  # A slot with nothing in it.

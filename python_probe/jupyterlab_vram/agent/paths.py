@@ -14,6 +14,8 @@ RANK, OPTIMIZER, LOOSE, WITHIN = 1_000_000, 100_000, 400, 30
 """Costs of the next rank; of a way by an optimizer, since weights belong to their model; of an
 array outside of a model, since a weight that is also in a list is the model's. Links within a
 model cost that many times less."""
+LINKS = 8
+"""As many of a name are shown."""
 BOXES = (dict, list, tuple, set, frozenset, collections.deque)
 
 
@@ -40,11 +42,11 @@ class Step:
 
 
 class Paths:
-    """``steps``: id of a thing to its Step; ``costs``: how good that name is, less is better."""
+    """``steps``: id of a thing to its Step; ``costs``: which names are better, less is."""
 
     def __init__(self, naming: Any, graph: Any, roots: list[Any], stops: Any, kinds: Any) -> None:
         self.steps: dict[int, Step] = {}
-        self.costs: dict[int, int] = {}
+        self.costs: dict[int, tuple[int, int]] = {}
         self._naming = naming
         self._graph = graph
         self._kinds = kinds
@@ -61,7 +63,7 @@ class Paths:
             if key in self.steps:
                 continue
             self.steps[key] = step
-            self.costs[key] = cost
+            self.costs[key] = (cost, len(self.costs))
             obj = graph.nodes[key]
             self._enter(type(obj), step)
             for name, part in graph.inner.get(key, ()):
@@ -101,11 +103,15 @@ class Paths:
 
     def label(self, key: int) -> str:
         step: Step | None = self.steps[key]
-        label = ""
+        suffixes = []
         while step is not None:
-            label = self._naming.suffix(step.how, step.name) + label
+            suffixes.append((step.how, step.name))
             root, step = step.root, step.above
-        return str(root.label) + label
+        suffixes = [suffix for suffix in reversed(suffixes) if suffix[0]]
+        texts = [self._naming.suffix(*suffix) for suffix in suffixes[:LINKS]]
+        if len(suffixes) > LINKS:
+            texts[-2:] = ["…", self._naming.suffix(*suffixes[-1])]
+        return str(root.label) + "".join(texts)
 
 
 class Kinds:

@@ -149,6 +149,8 @@ class Roots:
                 yield Root(label, "output" if self.naming.is_output(name) else "unknown", id(value))
             elif name in self.naming.UNDERSCORES and getattr(hook, name) is value:
                 yield Root(label, "output", id(value))
+            elif name[:2] == "__" and name[-2:] == "__" and len(name) > 4:
+                yield Root(label, "unknown", id(value))
             else:
                 yield Root(label, "variable", id(value), name)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 OTHERS = 3
 """Other names that a row has."""
+NAMELESS = (1 << 60, 0)
 CLIMB = 2_000
 """Objects that are looked at for them, a row."""
 
@@ -63,8 +64,9 @@ class Rows:
         largest = sorted(groups.values(), key=lambda group: -group.bytes)
         return [self._row(group, held) for group in largest[:most]]
 
-    def _cost(self, array: int) -> int:
-        return int(self._paths.costs.get(array, 1 << 60))
+    def _cost(self, array: int) -> tuple[int, int]:
+        cost: tuple[int, int] = self._paths.costs.get(array, NAMELESS)
+        return cost
 
     def _row(self, group: _Group, held: Any) -> dict[str, Any]:
         told = [self._describe(array) for array in group.arrays]
