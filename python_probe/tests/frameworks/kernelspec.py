@@ -18,18 +18,27 @@ from .environment import CUDA
 NAME = "vram-frameworks"
 
 
-def write(data: Path, python: Path, driver: Driver, ledger: Path) -> str:
-    """Write the kernel spec under ``data``/kernels; returns the kernel's name."""
-    folder = data / "kernels" / NAME
+def write(
+    data: Path,
+    python: Path,
+    driver: Driver,
+    ledger: Path,
+    *,
+    name: str = NAME,
+    preload: bool = True,
+) -> str:
+    """Write the kernel spec under ``data``/kernels; returns the kernel's name. ``preload`` for
+    kernels that use PyTorch."""
+    folder = data / "kernels" / name
     folder.mkdir(parents=True, exist_ok=True)
     spec = {
         "argv": [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         "display_name": "CUDA builds (simulated driver)",
         "language": "python",
-        "env": driver.environment(ledger, preload=True),
+        "env": driver.environment(ledger, preload=preload),
     }
     (folder / "kernel.json").write_text(json.dumps(spec, indent=1))
-    return NAME
+    return name
 
 
 if __name__ == "__main__":
