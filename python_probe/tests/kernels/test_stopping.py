@@ -36,12 +36,15 @@ async def waiting(
     return run
 
 
-async def test_a_run_waits_until_all_cells_have_run(remedies: Make, person: Open) -> None:
+async def test_a_run_waits_until_all_cells_have_run(
+    remedies: Make, person: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyterlab_vram.kernels.remedies.LOOK", 0.002)  # sees each moment
     someone = await person()
     await someone.run(TAKE.format(gib=1) + CACHE.format(gib=1))
     door, told = remedies(), list[wire.Report]()
-    for _ in range(12):
-        await someone.begin("import time; time.sleep(0.4)")
+    for _ in range(40):
+        await someone.begin("import time; time.sleep(0.1)")
     run = asyncio.ensure_future(
         door.run(someone.kernel_id, request("release-cache", when="idle"), told.append)
     )
