@@ -85,7 +85,10 @@ def storages(numba_cuda: Any, obj: Any) -> list[tuple[int, int, int]]:
     memory = pointer["_mem"]
     if not memory.size:
         return []
-    return [(memory.device_pointer_value, memory.size, memory.context.device.id)]
+    address = getattr(memory, "device_pointer_value", None)  # from 0.54 on
+    if address is None:
+        address = memory.device_pointer.value
+    return [(address, memory.size, memory.context.device.id)]
 
 
 def describe(numba_cuda: Any, obj: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ MODELS = ("keras.src.layers.layer.Layer", "tensorflow.python.module.module.Modul
 OPTIMIZERS = (
     "keras.src.optimizers.base_optimizer.BaseOptimizer",
     "keras.src.optimizers.optimizer._BaseOptimizer",
+    "tf_keras.src.optimizers.optimizer._BaseOptimizer",
 )
 KEEPS = (
     "TensorFlow keeps what it once took until its process ends: what is deleted here is free for "
