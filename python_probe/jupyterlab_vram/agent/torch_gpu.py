@@ -100,10 +100,14 @@ def _uuid(torch: Any, gpu: Any, index: int) -> str | None:
 def _limit(torch: Any, index: int) -> int | None:
     """What ``set_per_process_memory_fraction`` allows, in bytes; None where nothing was set.
 
-    Only for a device that has a context, since older versions ask the GPU for its size.
+    Only for a device that has a context, since older versions ask the GPU for its size; and so that
+    the device that they choose for it doesn't stay chosen.
     """
     ask = getattr(torch.cuda, "get_per_process_memory_fraction", None)
-    fraction = 1.0 if ask is None else ask(index)
+    if ask is None:
+        return None
+    with torch.cuda.device(index):
+        fraction = ask(index)
     if fraction >= 1.0:
         return None
     return int(fraction * torch.cuda.get_device_properties(index).total_memory)

@@ -61,8 +61,9 @@ class VramApp(ExtensionApp):
     allow_code_in_kernels = Bool(
         True,
         help="""Run code in a kernel when its user asks for its memory: to see what holds it, and
-        to release it without a restart. Default True. Without it, kernels can only be interrupted,
-        restarted and shut down.
+        to release it without a restart. Where the GPU driver hides how much a kernel holds, idle
+        kernels that use a GPU are also asked while somebody looks, unless users turn that off.
+        Default True. Without it, kernels can only be interrupted, restarted and shut down.
         """,
     ).tag(config=True)
 

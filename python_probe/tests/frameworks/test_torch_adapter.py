@@ -300,6 +300,7 @@ def test_a_limit_is_told_without_making_a_context(torch, fake_driver) -> None:
     run(looks)
     assert [fake_driver.ledger.held(run.pid, index) for index in (0, 1)] == held
     assert run("show(before == torch.cuda.max_memory_allocated(1))") is True
+    assert run("show(torch.cuda.current_device())") == 0
     total = run("show(torch.cuda.get_device_properties(1).total_memory)")
     assert run("show([d['limit'] for d in devices])") == [None, total // 2]
 
