@@ -296,11 +296,17 @@ class _Errors:
         return functions
 
     def still_hold(self, agent: Any) -> bool:
-        """Whether the errors refer to GPU memory other than by the frames that were left."""
-        reach = agent.module("reach")
+        """Whether the errors refer to GPU memory that the user's variables do not, other than by
+        the frames that were left: only then it helps to drop them."""
+        module = agent.module("reach")
+        reach = module.Reach(agent)
         try:
-            return bool(reach.Reach(agent).storages(self.emptied, self._left))
-        except reach.TooMany:
+            found = reach.storages(self.emptied, self._left).keys()
+            if not found:
+                return False
+            variables = [value for _, value in user_variables(agent.shell)]
+            return not found <= reach.storages(variables, map(id, self.emptied)).keys()
+        except module.TooMany:
             return True
 
 

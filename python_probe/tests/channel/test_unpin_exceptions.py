@@ -147,17 +147,36 @@ async def test_the_body_of_a_class_lets_go(start: Any, channel: KernelChannel, k
     assert await kernel.live() == 0
 
 
+USED = {
+    # Since Python 3.10 the error refers to the object that lacks the attribute.
+    "a model": "class Box: pass\nmine = Box(); mine.w = take(124)\nmine.no",
+    # Since Python 3.11 a frame refers to its function.
+    "a closure": """
+def make():
+    array = take(124)
+    def step():
+        array
+        1 / 0
+    return step
+mine = make()
+mine()
+""",
+}
+
+
 @GENERATIONS
-async def test_a_wrong_attribute_of_a_model_keeps_it_no_longer(
+async def test_an_error_about_something_in_use_is_forgotten_when_that_is_deleted(
     start: Any, channel: KernelChannel, kind: str
 ) -> None:
-    """Since Python 3.10 the error refers to the object that lacks the attribute."""
     kernel = await sit_down(start, channel, kind)
-    await kernel.run("class Model:\n    def __init__(self): self.weight = take(100)\nm = Model()")
-    await kernel.fails("m.wieght")
-    await kernel.run("del m")
-    await kernel.remedy(OP)
-    assert await kernel.live() == 0
+    for what, cell in USED.items():
+        await kernel.fails(cell)
+        # It would return nothing yet.
+        assert (await kernel.remedy(OP)).text is None, what
+        assert "Error" in await kernel.last_error()
+        await kernel.run("del mine")
+        await kernel.remedy(OP)
+        assert await kernel.live() == 0, what
 
 
 @GENERATIONS
