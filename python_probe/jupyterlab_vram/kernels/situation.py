@@ -98,7 +98,13 @@ class Situation:
     @property
     def own(self) -> int | None:
         """Bytes of the kernel's own process by the driver; None if that isn't told."""
-        return total([row.bytes for row in self.holders if row.role == "main"])
+        return total(
+            [
+                None if row.bytes_from == "kernel" else row.bytes
+                for row in self.holders
+                if row.role == "main"
+            ]
+        )
 
     @property
     def others(self) -> Sequence[wire.Holder]:

@@ -15,6 +15,7 @@ from jupyterlab_vram.kernels.asking import Asking
 from jupyterlab_vram.kernels.channel import KernelChannel
 from jupyterlab_vram.kernels.describe import Describer
 from jupyterlab_vram.kernels.registry import KernelRegistry
+from jupyterlab_vram.kernels.remedies import Remedies
 from jupyterlab_vram.probe.open_devices import gpu_in_use_by
 from jupyterlab_vram.simulated.ledger import Ledger
 from users import CACHE, TAKE, Person
@@ -202,3 +203,18 @@ async def test_a_restart_forgets_what_was_told_and_asks_anew(
     await someone.run(TAKE.format(gib=1))
     [row] = (await after_asking(asker, read)).holders
     assert row.bytes == GIB + CONTEXT
+
+
+async def test_what_a_hidden_kernel_gives_back_is_measured_by_its_framework(
+    asker: Asking, read: Read, person: Sit, ledger: Ledger, remedies: Callable[..., Remedies]
+) -> None:
+    someone = await person()
+    await someone.run(TAKE.format(gib=3) + CACHE.format(gib=1))
+    ledger.set_device(0, hide_processes=1)
+    await after_asking(asker, read)
+    request = wire.RunRequest(remedies=[wire.RunStep(id="release-cache")])
+    report = await remedies().run(someone.kernel_id, request, lambda _: None)
+    [step] = report.steps
+    assert (step.ok, step.freed, step.freed_by) == (True, GIB, "framework")
+    [row] = (await after_asking(asker, read, 0.6)).holders
+    assert row.bytes == 3 * GIB + CONTEXT

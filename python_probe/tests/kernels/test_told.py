@@ -10,6 +10,7 @@ import pytest
 from jupyterlab_vram import wire
 from jupyterlab_vram.kernels.figures import Measured
 from jupyterlab_vram.kernels.known import KnownKernel
+from jupyterlab_vram.kernels.situation import Situation
 from jupyterlab_vram.kernels.snapshot import build_snapshot
 from jupyterlab_vram.probe.reading import Reading
 
@@ -129,3 +130,12 @@ def test_a_stranger_beside_a_listed_kernel_is_still_counted(kernel: KnownKernel)
     stranger = holder(2 * GIB, pid=9, kind="unseen", kernel_id=None, role="unknown")
     snapshot = look(kernel, {CARD: 3 * GIB}, holder(None), stranger, views=views)
     assert [row.bytes for row in snapshot.holders] == [3 * GIB, 2 * GIB]
+
+
+def test_plans_do_not_take_the_kernels_word_for_the_drivers(kernel: KnownKernel) -> None:
+    now = Situation.of(look(kernel, {CARD: 3 * GIB}), "k")
+    assert now is not None
+    assert (now.kernel.bytes, now.by_driver, now.own) == (3 * GIB, None, None)
+    now = Situation.of(look(kernel, {}, holder(5 * GIB), views=wire.Views()), "k")
+    assert now is not None
+    assert (now.by_driver, now.own) == (5 * GIB, 5 * GIB)
