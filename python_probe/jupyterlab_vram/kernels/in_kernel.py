@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from .. import wire
 from ..format import gib
-from . import inside
+from . import inside, lifecycle
 from .answers import RemedyDone
 from .channel import Op
 from .figures import Measured, cached, live
@@ -17,9 +17,6 @@ from .known import KnownKernel
 from .processes import printable
 from .situation import Situation
 from .tools import Tools
-
-RETURN_LIMIT = 1.0
-"""Seconds that the driver gets to notice what a framework gave back."""
 
 _NAMED = 5
 """How many things are named; the others are counted."""
@@ -70,15 +67,15 @@ def _arguments(asked: wire.RunStep) -> dict[str, Any]:
 async def _noticed(
     tools: Tools, kernel: KnownKernel, before: int | None, returned: int | None
 ) -> Situation:
-    """The situation once the driver shows what the framework gave back, or a little later."""
-    deadline = time.monotonic() + RETURN_LIMIT
+    """The situation once the driver shows what the framework gave back; it may take its time."""
+    deadline = time.monotonic() + lifecycle.RETURN_LIMIT
     while True:
         now = await tools.situation(kernel)
         after = now.by_driver
         shown = before is None or after is None or before - after >= (returned or 0)
         if shown or time.monotonic() > deadline:
             return now
-        await asyncio.sleep(RETURN_LIMIT / 5)
+        await asyncio.sleep(lifecycle.LOOK)
 
 
 def _reserved(figures: Measured) -> int | None:

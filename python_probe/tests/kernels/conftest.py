@@ -87,7 +87,11 @@ def remedies(
     leave_no_trace(jp_serverapp.kernel_manager, jp_serverapp.web_app.settings)
     channel = KernelChannel(jp_serverapp.kernel_manager)
 
-    def remedies(park_ticked: bool = False, **rules: bool) -> Remedies:
+    def remedies(
+        park_ticked: bool = False,
+        read: Callable[[], Awaitable[wire.Snapshot]] = read,
+        **rules: bool,
+    ) -> Remedies:
         return Remedies(
             registry,
             channel,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -118,6 +119,27 @@ async def test_everything_but_the_context_comes_back_step_by_step(
         assert before.live >= after.live
         assert step.seconds is not None
     assert "Deleted x, kept." in (report.steps[-1].text or "")
+
+
+async def test_a_driver_that_is_late_is_waited_for(
+    remedies: Make, person: Open, read: Callable[[], Awaitable[wire.Snapshot]]
+) -> None:
+    """It stands in for a real one, which may show what was returned only after seconds."""
+    shown: list[tuple[float, wire.Snapshot]] = []
+
+    async def late() -> wire.Snapshot:
+        shown.append((time.monotonic(), await read()))
+        old = [each for at, each in shown if at < time.monotonic() - 2]
+        return old[-1] if old else shown[0][1]
+
+    someone = await person()
+    await someone.run(TAKE.format(gib=1) + CACHE.format(gib=2))
+    report = await remedies(read=late).run(
+        someone.kernel_id, request("release-cache"), lambda _: None
+    )
+    [step] = report.steps
+    assert (step.freed, step.freed_by) == (2 * GIB, "driver")
+    assert 2 <= (step.seconds or 0) < 6
 
 
 async def test_what_shares_segments_is_only_promised_as_a_bound(
