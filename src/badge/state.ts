@@ -100,11 +100,12 @@ export function badgeState(
   }
   const { tip } = particular;
   const done = doneText(model, kernel.id, language);
-  return {
-    ...common,
-    ...particular,
-    tip: done === null ? tip : { ...tip, lines: [done, ...tip.lines] }
-  };
+  // Before the line that says what a click does.
+  const lines = [...tip.lines];
+  if (done !== null) {
+    lines.splice(-1, 0, done);
+  }
+  return { ...common, ...particular, tip: { ...tip, lines } };
 }
 
 type Particular = Omit<IBadgeState, 'key' | 'simulated' | 'faded'>;

@@ -5,6 +5,7 @@ import type { Plan, Remedy, RunRequest } from '../service/wire';
 import { amountText, type IAmount } from './amounts';
 import {
   coveredBy,
+  isWorthShowing,
   type IPlanStep,
   type ISelection,
   type RemedyId
@@ -43,6 +44,7 @@ export function shownRemedies(plan: Plan, loss: Loss): Remedy[] {
       lossOf(remedy.id) === loss &&
       remedy.id !== 'interrupt' &&
       remedy.id !== 'restore' &&
+      isWorthShowing(plan, remedy) &&
       (remedy.offered || remedy.why_not !== null)
   );
 }

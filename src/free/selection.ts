@@ -54,12 +54,30 @@ const PARKABLE: readonly RemedyId[] = [
 /** Steps that release the caches themselves. */
 const RELEASES: readonly RemedyId[] = [...PARKABLE, 'park', 'clear-session'];
 
+/**
+ * Whether a step is worth showing: with a pool that stays, those that are known to return nothing
+ * are not, but for the one that people try first.
+ */
+export function isWorthShowing({ pools }: Plan, remedy: Remedy): boolean {
+  const { bytes, is } = gainOf(remedy);
+  return (
+    pools.length === 0 ||
+    !remedy.offered ||
+    remedy.id === 'clear-session' ||
+    bytes !== 0 ||
+    is !== 'exact'
+  );
+}
+
 /** What the plan opens with. */
 export function initialSelection(plan: Plan): ISelection {
   return {
     ticks: new Set(
       plan.remedies
-        .filter(remedy => remedy.offered && remedy.default)
+        .filter(
+          remedy =>
+            remedy.offered && remedy.default && isWorthShowing(plan, remedy)
+        )
         .map(remedy => remedy.id)
     ),
     names: new Set(),

@@ -52,7 +52,9 @@ export function stepCost(
         'The framework keeps them to reuse them. It will ask the GPU again when needed.'
       );
     case 'park':
-      return plan.park === null ? '' : parkSentence(language, plan.park);
+      return remedy.offered && plan.park !== null
+        ? parkSentence(language, plan.park)
+        : '';
     case 'delete':
       return deleteCost(language, plan, selection);
     case 'end-children':

@@ -8,6 +8,7 @@ import {
   simulated,
   unified
 } from '../../__tests__/mockup';
+import { report, step } from '../../__tests__/plans';
 import type { VramModel } from '../../model/model';
 import {
   CONFIG,
@@ -102,6 +103,48 @@ describe('badgeState', () => {
         ]
       }
     });
+  });
+
+  it('is as drawn in 3e: parked', async () => {
+    expect(plain(await state('embeddings', parked()))).toEqual({
+      kind: 'parked',
+      action: 'restore',
+      key: { letter: 'A', index: 0 },
+      bar: null,
+      size: 'Parked · 6.9 GiB in host RAM',
+      note: null,
+      simulated: false,
+      faded: false,
+      label: 'The GPU memory of this notebook is parked: 6.9 GiB in host RAM.',
+      tip: {
+        title: '6.9 GiB of this notebook waits in host RAM',
+        rows: [],
+        lines: [
+          'The kernel keeps all variables and 0.5 GiB of GPU 0.',
+          'The next cell you run brings them back if 6.9 GiB is free.',
+          'Click to restore now.'
+        ]
+      }
+    });
+  });
+
+  it('says what was done and when, before what a click does', async () => {
+    await state('llm-eval', panel());
+    model.announce({
+      ...report([
+        step('release-cache', 3.8),
+        step('unpin-outputs', null, { ok: false })
+      ]),
+      kernel_id: 'llm-eval'
+    });
+    const lines = badgeState(model, 'llm-eval', LANGUAGE)!.tip.lines;
+    expect(plain(lines)).toEqual([
+      expect.stringMatching(
+        /^At \d\d:\d\d:\d\d: freed 3\.8 GiB \(Release cached blocks\)\.$/
+      ),
+      'GPU 1: 10.0 GiB free of 24.0 GiB. Click to open.'
+    ]);
+    expect(badgeState(model, 'sandbox', LANGUAGE)!.tip.lines).toHaveLength(1);
   });
 
   it("takes the server's threshold", async () => {

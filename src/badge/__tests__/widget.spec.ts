@@ -3,7 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
-import { kernel, panel } from '../../__tests__/mockup';
+import { kernel, panel, parked } from '../../__tests__/mockup';
 import type { VramModel } from '../../model/model';
 import {
   readModel,
@@ -52,6 +52,7 @@ describe('VramBadge', () => {
       CommandIDs.open,
       CommandIDs.free,
       CommandIDs.restart,
+      CommandIDs.restore,
       CommandIDs.interrupt
     ]) {
       commands.addCommand(id, {
@@ -102,6 +103,19 @@ describe('VramBadge', () => {
     expect(ran).toEqual([[CommandIDs.free, { kernelId: 'train-resnet' }]]);
   });
 
+  it('brings parked memory back', async () => {
+    server.answers['GET snapshot'] = { body: snapshot(parked()) };
+    await model.refresh();
+    session.become('embeddings');
+    expect(text()).toBe('AParked · 6.9 GiB in host RAM');
+    expect(button().querySelector('.jp-Vram-Key')!.classList).toContain(
+      'jp-mod-parked'
+    );
+    expect(button().hasAttribute('aria-haspopup')).toBe(false);
+    button().click();
+    expect(ran).toEqual([[CommandIDs.restore, { kernelId: 'embeddings' }]]);
+  });
+
   it('helps where the size is unknown', async () => {
     const reading = panel();
     reading.kernels = [kernel('odd.ipynb', { 'GPU-0': null }, 1)];
@@ -109,9 +123,9 @@ describe('VramBadge', () => {
     await model.refresh();
     session.become('odd');
     button().click();
-    await until(() => document.querySelector('.jp-Dialog') !== null);
-    const dialog = document.querySelector('.jp-Dialog')!;
-    expect(dialog.textContent).toContain('Size unknown');
+    const shown = () => document.querySelector('.jp-Dialog');
+    await until(() => shown()?.textContent?.includes('Size unknown') ?? false);
+    const dialog = shown()!;
     expect(dialog.textContent).toContain('Restarting or shutting down');
     dialog.querySelector<HTMLElement>('.jp-mod-accept')!.click();
     expect(ran).toEqual([]);
@@ -158,7 +172,12 @@ describe('VramBadge', () => {
       items
         .filter(item => item.getAttribute('data-type') === 'command')
         .map(item => item.getAttribute('data-command'))
-    ).toEqual([CommandIDs.free, CommandIDs.interrupt, CommandIDs.restart]);
+    ).toEqual([
+      CommandIDs.free,
+      CommandIDs.restore,
+      CommandIDs.interrupt,
+      CommandIDs.restart
+    ]);
     document.querySelector('.lm-Menu')!.remove();
   });
 

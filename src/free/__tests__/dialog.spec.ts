@@ -1,8 +1,15 @@
 import { Dialog } from '@jupyterlab/apputils';
-import { gib, TAKEN_AT } from '../../__tests__/mockup';
-import { KERNEL, plan, remedy, report, step } from '../../__tests__/plans';
+import { gib, parked, TAKEN_AT } from '../../__tests__/mockup';
+import {
+  fullPlan,
+  KERNEL,
+  plan,
+  remedy,
+  report,
+  step
+} from '../../__tests__/plans';
 import { VramRequestError } from '../../service/client';
-import type { Report } from '../../service/wire';
+import type { Plan, Report } from '../../service/wire';
 import { freeDialog } from '../dialog';
 import { FreeSession } from '../session';
 import { FakeModel, language, until } from './fakes';
@@ -157,6 +164,122 @@ describe('the plan', () => {
   });
 });
 
+describe('what can be chosen', () => {
+  async function openWith(shown: Plan): Promise<void> {
+    model.plans = [async () => shown];
+    open();
+    await until('plan', () => box('restart'));
+  }
+
+  it('opens the list of variables, and asks for the chosen ones', async () => {
+    await openWith(fullPlan());
+    expect(dialog.node.querySelector('.jp-Vram-FreeChecklist')).toBeNull();
+    link('Choose…').click();
+    await until('list', () =>
+      dialog.node.querySelector('.jp-Vram-FreeChecklist')
+    );
+    const [first] = dialog.node.querySelectorAll<HTMLInputElement>(
+      '.jp-Vram-FreeChecklist input'
+    );
+    first.click();
+    await until('some', () => box('delete').indeterminate);
+    expect(note()).toBe('You lose: emb_matrix');
+    expect(button(1).classList).toContain('jp-mod-warn');
+    model.onRun = () => new Promise(() => undefined);
+    button(1).click();
+    expect(model.requests).toEqual([
+      {
+        remedies: [
+          { id: 'delete', names: ['emb_matrix'] },
+          { id: 'release-cache' }
+        ],
+        when: 'now'
+      }
+    ]);
+  });
+
+  it('clears every output where that is ticked', async () => {
+    await openWith(fullPlan());
+    const option = () =>
+      dialog.node.querySelector<HTMLInputElement>(
+        '.jp-Vram-FreeOption > input'
+      );
+    expect(option()).toBeNull();
+    box('unpin-outputs').click();
+    await until('option', option);
+    option()!.click();
+    await until('ticked', () => option()!.checked);
+    model.onRun = () => new Promise(() => undefined);
+    button(1).click();
+    expect(model.requests[0].remedies).toContainEqual({
+      id: 'unpin-outputs',
+      all: true
+    });
+  });
+
+  it('restarts on another GPU or on the CPU', async () => {
+    await openWith(fullPlan());
+    box('restart').click();
+    await until('places', () => dialog.node.querySelector('select'));
+    const select = dialog.node.querySelector('select')!;
+    expect(Array.from(select.options, ({ text }) => text)).toEqual([
+      'the same GPU',
+      size('GPU 1 (10.0 GiB free)'),
+      'the CPU only'
+    ]);
+    select.value = 'GPU-1';
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+    await until('chosen', () => select.value === 'GPU-1');
+    model.onRun = () => new Promise(() => undefined);
+    button(1).click();
+    expect(model.requests[0].remedies).toEqual([
+      { id: 'restart', place: 'GPU-1' }
+    ]);
+  });
+
+  it('names what holds the memory as text', async () => {
+    const label = '<img src=x onerror=alert(1)>';
+    await openWith(
+      fullPlan({
+        holders_in_kernel: [{ ...fullPlan().holders_in_kernel[1], label }]
+      })
+    );
+    const list = dialog.node.querySelector('details')!;
+    expect(list.textContent).toContain(label);
+    expect(list.textContent).toContain('last error’s traceback');
+    expect(dialog.node.querySelector('img')).toBeNull();
+  });
+
+  it('says where a scan was cut off', async () => {
+    await openWith(
+      fullPlan({ scan: { objects: 2_000_000, complete: false, found: 1 } })
+    );
+    expect(text()).toContain('Only the first 2,000,000 objects');
+  });
+
+  it('copies what helps with a pool that stays', async () => {
+    await openWith(plan({ pools: ['jax'] }));
+    expect(text()).toContain('JAX keeps its memory pool');
+    dialog.node
+      .querySelectorAll<HTMLButtonElement>('.jp-Vram-FreeHint button')[1]
+      .click();
+    expect(asked).toEqual([
+      expect.stringContaining('XLA_PYTHON_CLIENT_PREALLOCATE')
+    ]);
+  });
+
+  it('offers to bring parked memory back', async () => {
+    model.snapshot = parked();
+    await openWith(plan());
+    expect(text()).toContain(
+      size('6.9 GiB of this notebook waits in host RAM.')
+    );
+    link('Restore now').click();
+    await closed;
+    expect(asked).toEqual(['restore']);
+  });
+});
+
 it('gives the focus back to where it was', async () => {
   const before = document.body.appendChild(document.createElement('button'));
   before.focus();
@@ -259,6 +382,55 @@ describe('running', () => {
     await until('first step', () => text().includes(size('freed 0.5 GiB')));
     expect(text()).toContain('step 2 of 2');
     expect(button(1).hidden).toBe(true);
+  });
+
+  it('stops after the step under way, and says so', async () => {
+    model.reported.emit(
+      report(
+        [
+          step('collect', null, { ok: null, seconds: null }),
+          step('release-cache', null, { ok: null, seconds: null })
+        ],
+        { finished: false }
+      )
+    );
+    await until('stop', () => button(0).textContent === 'Stop after this step');
+    button(0).click();
+    await until('close', () => button(0).textContent === 'Close');
+    expect(model.cancelled).toEqual([KERNEL]);
+    expect(note()).toContain('Steps already done stay done.');
+    done(
+      report([
+        step('collect', 0.5),
+        step('release-cache', null, {
+          ok: false,
+          seconds: null,
+          text: 'Not run. You stopped it.'
+        })
+      ])
+    );
+    await result('Stopped before the last step');
+    expect(text()).toContain(size('Freed 0.5 GiB'));
+    expect(text()).toContain('not run');
+    expect(text()).not.toContain('failed');
+  });
+
+  it('says why it can’t stop, and goes on', async () => {
+    model.onCancel = () =>
+      Promise.reject(new VramRequestError('refused', 'It is the last step.'));
+    model.reported.emit(
+      report(
+        [
+          step('collect', null, { ok: null, seconds: null }),
+          step('release-cache', null, { ok: null, seconds: null })
+        ],
+        { finished: false }
+      )
+    );
+    await until('stop', () => !button(1).hidden);
+    button(0).click();
+    await until('reason', () => text().includes('It is the last step.'));
+    expect(text()).toContain('working…');
   });
 
   it('leaves other runs out', async () => {
@@ -426,6 +598,7 @@ describe('a busy kernel', () => {
     ]);
     await until('waiting', () => text().includes('waiting…'));
     expect(title()).toBe('Waiting for embeddings.ipynb');
+    expect(button(0).textContent).toBe('Don’t wait');
     model.reported.emit(
       report([step('release-cache', null, { ok: null })], { finished: false })
     );

@@ -257,6 +257,26 @@ describe('frameworks that keep their pool', () => {
     expect(hints[0].code).toBe('model.save("model.keras")');
   });
 
+  it('hides steps that return nothing, but for what people try first', () => {
+    const kept = plan({
+      pools: ['tensorflow'],
+      remedies: [
+        remedy('collect', 0, { default: true }),
+        remedy('unpin-outputs', 0),
+        remedy('clear-session', 0),
+        remedy('restart', 9.4)
+      ]
+    });
+    expect(shownRemedies(kept, 'nothing')).toEqual([]);
+    expect(shownRemedies(kept, 'history')).toEqual([]);
+    expect(shownRemedies(kept, 'work').map(({ id }) => id)).toEqual([
+      'clear-session',
+      'restart'
+    ]);
+    expect(initialSelection(kept).ticks.size).toBe(0);
+    expect(initialSelection({ ...kept, pools: [] }).ticks.size).toBe(1);
+  });
+
   it('has a sentence for one that it knows no code for', () => {
     expect(poolAdvice(trans, plan({ pools: ['other'] }))).toEqual([
       { sentence: expect.stringContaining('other keeps its'), hints: [] }

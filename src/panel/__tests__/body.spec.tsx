@@ -5,6 +5,7 @@ import { Panel, Widget } from '@lumino/widgets';
 import { act } from 'react';
 import * as mockup from '../../__tests__/mockup';
 import { TAKEN_AT } from '../../__tests__/mockup';
+import { fullPlan, report } from '../../__tests__/plans';
 import type { Snapshot } from '../../service/wire';
 import { CommandIDs } from '../../tokens';
 import type { ConnectionStatus } from '../../tokens';
@@ -303,6 +304,50 @@ describe('the live region', () => {
     });
     await screen.settle();
     expect(text(status)).toBe('Freed 3.8 GiB of embeddings.ipynb.');
+  });
+});
+
+describe('a kernel that something is done to', () => {
+  it('is restored from its row while it is parked', async () => {
+    await open(mockup.parked());
+    const row = screen.one('.jp-Vram-Row[data-kernel="embeddings"]');
+    const button = [...row.querySelectorAll('button')].find(
+      node => node.textContent === 'Restore'
+    )!;
+    await screen.click(button);
+    expect(screen.ran).toEqual([
+      [CommandIDs.restore, { kernelId: 'embeddings' }]
+    ]);
+    expect(row.textContent).not.toContain('Free…');
+  });
+
+  it('says that it frees when idle, as long as it waits', async () => {
+    await open(mockup.panel());
+    const row = screen.one('.jp-Vram-Row[data-kernel="train-resnet"]');
+    expect(text(row)).toContain('busy');
+    screen.model.runs.set('train-resnet', {
+      ...report([], { finished: false, waiting: true }),
+      kernel_id: 'train-resnet'
+    });
+    await screen.receive(mockup.panel());
+    expect(text(row)).toContain('frees when idle');
+    screen.model.runs.clear();
+    await screen.receive(mockup.panel());
+    expect(text(row)).not.toContain('frees when idle');
+  });
+
+  it('shows what holds its memory after a plan was made', async () => {
+    await open(mockup.panel());
+    await screen.click(screen.one('.jp-Vram-Row[data-kernel="embeddings"]'));
+    const detail = (): string => text(screen.one('.jp-Vram-Detail'));
+    expect(detail()).not.toContain('Largest holders');
+    screen.model.plans.set('embeddings', fullPlan());
+    await screen.receive(mockup.panel());
+    expect(detail()).toContain('Largest holders');
+    expect(detail()).toContain(
+      'emb_matrix3.3 GiBTensor float32 · 1,730,000 × 512'
+    );
+    expect(detail()).toContain('last error2.1 GiBTensor · 9 tensors');
   });
 });
 

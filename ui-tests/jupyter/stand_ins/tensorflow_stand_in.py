@@ -39,7 +39,11 @@ class BaseResourceVariable:
     pass
 
 
-class Sequential:
+class Module:
+    __module__ = "tensorflow.python.module.module"
+
+
+class Sequential(Module):
     """A Keras model with one layer of so many GiB."""
 
     def __init__(self, gib: int) -> None:
