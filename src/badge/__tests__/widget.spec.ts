@@ -107,7 +107,7 @@ describe('VramBadge', () => {
     server.answers['GET snapshot'] = { body: snapshot(parked()) };
     await model.refresh();
     session.become('embeddings');
-    expect(text()).toBe('AParked · 6.9 GiB in host RAM');
+    expect(text()).toBe('BParked · 6.9 GiB in host RAM');
     expect(button().querySelector('.jp-Vram-Key')!.classList).toContain(
       'jp-mod-parked'
     );
