@@ -19,8 +19,9 @@ from typing import Any
 OWN = {"ipykernel", "IPython", "tornado", "zmq", "asyncio", "jupyter_client", "comm"}
 """Packages of the kernel itself. What they call for others is looked at on its own."""
 DEBUGGER = {"debugpy", "pydevd", "_pydevd_bundle", "_pydev_bundle"}
-HARMLESS = {"tqdm", "torch._inductor.compile_worker.subproc_pool"}
-"""Others' threads that see no data: one redraws progress bars, one reads from compilers."""
+HARMLESS = {"tqdm", "torch._inductor.compile_worker.subproc_pool", "vllm"}
+"""Others' threads that see no data: they redraw progress bars, or read from compilers' and from
+engines' processes."""
 _REQUESTS = {"do_execute", "do_complete", "do_inspect", "do_apply", "do_clear", "process_request"}
 _SHOWN = 3
 

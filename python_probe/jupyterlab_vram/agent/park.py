@@ -9,7 +9,7 @@ Nothing is resized before all is copied, and nothing that was copied is let go b
 so whatever fails in between (an error, an interrupt, no room), the data is in one of the places.
 
 A framework's mover, a file of ``MOVERS``, has these functions; ``parts`` is its own list of what
-it moves, each with ``nbytes``, and ``check`` is called between pieces of at most 64 MiB; it raises
+it moves, each with ``nbytes`` (None where nobody knows), and ``check`` is called between pieces of at most 64 MiB; it raises
 if the user interrupts.
 
 - ``refusals(agent, framework)``: sentences, each a reason against parking at all.
@@ -31,7 +31,7 @@ import signal
 import threading
 from typing import Any
 
-MOVERS = {"torch": "torch_park", "simulated": "simulated_park"}
+MOVERS = {"torch": "torch_park", "simulated": "simulated_park", "vllm": "vllm_park"}
 SPARE = 0.2
 """Share of the host's RAM that must stay free."""
 GIB = 1 << 30
@@ -117,9 +117,10 @@ class _Survey:
         self.refused: list[str] = []
         self.stays: list[dict[str, Any]] = []
         found = allocated = 0
-        for adapter, framework in agent.frameworks():
-            if adapter.NAME not in MOVERS:
-                continue
+        frameworks = [pair for pair in agent.frameworks() if pair[0].NAME in MOVERS]
+        # Its tensors are torch's, but nobody else's to move.
+        vllm = [pair for pair in frameworks if pair[0].NAME == "vllm"]
+        for adapter, framework in vllm or frameworks:
             mover = agent.module(MOVERS[adapter.NAME])
             self.refused += mover.refusals(agent, framework)
             if self.refused:
@@ -133,7 +134,8 @@ class _Survey:
             if seen["allocated"] > seen["found"]:
                 self.stays.append(_unseen(adapter, seen["allocated"] - seen["found"]))
         self.differs = (allocated - found) / allocated if allocated else None
-        self.nbytes = sum(part.nbytes for group in self.groups for part in group.parts)
+        sizes = [part.nbytes for group in self.groups for part in group.parts]
+        self.nbytes: int | None = None if None in sizes else sum(sizes)
         self.count = sum(len(group.parts) for group in self.groups)
         self.refused += agent.module("bystanders").others(agent.kernel)
         if not self.refused and not self.count:
@@ -149,8 +151,9 @@ class _Survey:
             self.refused.append(str(error))
             return
         self.host_free = min(limit.free for limit in limits)
-        self.host_left = host_memory.left_after(limits, self.nbytes)
-        if self.host_left < SPARE:
+        left = host_memory.left_after(limits, self.nbytes or 0)
+        self.host_left = left if self.nbytes is not None else None
+        if left < SPARE:
             self.refused.append(
                 f"The host's RAM is too small: {_size(self.host_free)} of it are free, and with "
                 f"{_size(self.nbytes)} more in use less than {SPARE:.0%} of it would stay free."
@@ -173,7 +176,9 @@ class _Survey:
 def _arrays(adapter: Any, framework: Any) -> list[Any]:
     """By their types alone: to ask an object what it is would run its class's code."""
     kinds: dict[type, bool] = {}
-    found = []
+    found: list[Any] = []
+    if not hasattr(adapter, "is_array"):
+        return found
     for thing in gc.get_objects():
         kind = type(thing)
         if kind not in kinds:
@@ -218,7 +223,7 @@ class _Parked:
     def __init__(self, agent: Any) -> None:
         self.lock = threading.Lock()
         self.groups: list[_Group] = []
-        self.nbytes = 0
+        self.nbytes: int | None = 0
         self.count = 0
         self._agent = agent
         self._gate: Any = None
@@ -284,8 +289,8 @@ class _Parked:
 
     def _stuck(self, why: str) -> str:
         return (
-            f"This notebook is parked: {_size(self.nbytes)} of its GPU data are in host RAM, and "
-            f"they could not be brought back: {why}. Nothing is lost and nothing was run. Free "
+            f"This notebook is parked: {_size(self.nbytes)} of its GPU data is in host RAM, and "
+            f"could not be brought back: {why}. Nothing is lost and nothing was run. Free "
             "memory on the GPU, then try again."
         )
 
@@ -321,5 +326,7 @@ def _no_room(lacks: list[tuple[int, int]]) -> str:
     )
 
 
-def _size(nbytes: int) -> str:
+def _size(nbytes: int | None) -> str:
+    if nbytes is None:
+        return "an unknown part"
     return f"{nbytes / GIB:.1f} GiB" if nbytes >= GIB / 10 else f"{nbytes / (1 << 20):.1f} MiB"

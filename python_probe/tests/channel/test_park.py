@@ -199,7 +199,7 @@ async def test_without_room_a_cell_is_stopped_and_nothing_is_lost(
         reply, next_reply = await notebook.reply(cell), await notebook.reply(next_cell)
         assert (reply["status"], reply["ename"]) == ("error", "Parked")
         assert reply["evalue"] == (
-            "This notebook is parked: 0.3 GiB of its GPU data are in host RAM, and they could not "
+            "This notebook is parked: 0.3 GiB of its GPU data is in host RAM, and could not "
             "be brought back: the GPU has 100.0 MiB free, and 0.3 GiB are needed. Nothing is lost "
             "and nothing was run. Free memory on the GPU, then try again."
         )
