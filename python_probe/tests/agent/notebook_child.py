@@ -4,7 +4,8 @@ Run by any Python with IPython: ``notebook_child.py AGENT``, where AGENT is the 
 line of JSON on stdin is one notebook: ``{"cells": [code], "ops": [[op, request]]}``. Its line on
 stdout: ``{"answers": [what each op answered], "live": [bytes in use before the first op and after
 each], "errors": [cells that failed, by number]}``. No ipykernel: the agent's functions are called
-as its handlers call them.
+as its handlers call them. Two more ops are the tests' own: ``evaluate`` an expression in the
+notebook, and ``set`` a constant of one of the agent's files.
 """
 
 import json
@@ -59,7 +60,13 @@ def notebook(cells, ops):  # type: ignore[no-untyped-def]
     live = [in_use(agent)]
     answers = []
     for op, request in ops:
-        answers.append(agent._run(op, request))
+        if op == "evaluate":
+            answers.append(json.loads(json.dumps(eval(request["code"], shell.user_ns))))
+        elif op == "set":
+            setattr(agent.module(request["file"]), request["name"], request["value"])
+            answers.append(None)
+        else:
+            answers.append(agent._run(op, request))
         live.append(in_use(agent))
     return {"answers": answers, "live": live, "errors": errors}
 
