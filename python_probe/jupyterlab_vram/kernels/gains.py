@@ -50,7 +50,7 @@ def gain(now: Situation, remedy: wire.RemedyId) -> Gain:
     if remedy == "end-children":
         return _sum(row.bytes for row in now.others)
     if remedy in ENDS_PROCESS:
-        held = now.kernel.bytes
+        held = now.by_driver
         # children may outlive their kernel
         return UNKNOWN if held is None else Gain(held, "at-most" if now.others else "exact")
     if remedy == "delete":
@@ -64,7 +64,7 @@ def expected(now: Situation, steps: Sequence[wire.RunStep]) -> int | None:
     """Bytes that these steps together are known to return; what can't be known is left out."""
     ids = {step.id for step in steps}
     if ids & ENDS_PROCESS:
-        return now.kernel.bytes
+        return now.by_driver
     parts: list[int | None] = []
     if ids & {"release-cache", "park"} or ids & DROPS:
         parts.append(gain(now, "release-cache").bytes)

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from jupyterlab_vram import wire
 from jupyterlab_vram.kernels.figures import Measured
+from jupyterlab_vram.kernels.gains import UNKNOWN, gain
 from jupyterlab_vram.kernels.known import KnownKernel
 from jupyterlab_vram.kernels.situation import Situation
 from jupyterlab_vram.kernels.snapshot import build_snapshot
@@ -136,6 +137,8 @@ def test_plans_do_not_take_the_kernels_word_for_the_drivers(kernel: KnownKernel)
     now = Situation.of(look(kernel, {CARD: 3 * GIB}), "k")
     assert now is not None
     assert (now.kernel.bytes, now.by_driver, now.own) == (3 * GIB, None, None)
+    # the context, which it can't tell, comes back as well
+    assert gain(now, "restart") == UNKNOWN
     now = Situation.of(look(kernel, {}, holder(5 * GIB), views=wire.Views()), "k")
     assert now is not None
     assert (now.by_driver, now.own) == (5 * GIB, 5 * GIB)
