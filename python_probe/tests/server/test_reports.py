@@ -93,7 +93,7 @@ async def test_a_run_that_waits_is_seen_by_all_and_stopped_by_anyone(
     assert (await ask(f"kernels/{kernel_id}/remedies", method="DELETE"))[0] == 404
 
 
-async def test_the_last_step_is_not_stopped(ask, kernel):
+async def test_the_last_step_is_not_stopped(ask, kernel, connect):
     slow = (
         "class Slow:\n"
         "    def __init__(self): self.itself = self\n"
@@ -101,17 +101,17 @@ async def test_the_last_step_is_not_stopped(ask, kernel):
         "Slow(); None"
     )
     kernel_id, _ = await kernel(slow)
+    watching = await connect()
     body = {"remedies": [{"id": "collect"}]}
     run = asyncio.ensure_future(ask(f"kernels/{kernel_id}/remedies", method="POST", body=body))
-    while True:
-        code, answer = await ask(f"kernels/{kernel_id}/remedies", method="DELETE")
-        if code != 404:
-            break
-        assert answer["message"].startswith("Nothing is being freed")
-        await asyncio.sleep(0.05)
+    assert (await told(watching))["steps"][0]["text"] == "Working…"
+    code, answer = await ask(f"kernels/{kernel_id}/remedies", method="DELETE")
     assert code == 409
     assert "can't be stopped half-way" in answer["message"]
     assert (await run)[1]["steps"][0]["ok"]
+    code, answer = await ask(f"kernels/{kernel_id}/remedies", method="DELETE")
+    assert code == 404
+    assert answer["message"].startswith("Nothing is being freed")
 
 
 async def test_a_stopping_server_answers_who_waits(ask, kernel, app, jp_serverapp):
