@@ -47,8 +47,9 @@ def devices(cupy: Any) -> list[dict[str, Any]]:
                 "index": index,
                 "uuid": driver.device_uuid(index),
                 "live": used if known else None,
-                "cached": total - used,
-                "releasable": total - used,
+                # A cell may have allocated between the questions.
+                "cached": max(0, total - used),
+                "releasable": max(0, total - used),
                 "context": None,
                 "peak": None,
                 "limit": limit or None,

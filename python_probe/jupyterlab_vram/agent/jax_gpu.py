@@ -72,7 +72,8 @@ def devices(jax: Any) -> list[dict[str, Any]]:
                 "index": index,
                 "uuid": driver.device_uuid(index),
                 "live": live,
-                "cached": None if pool is None else pool - live,
+                # Not every allocator counts its pool.
+                "cached": None if pool is None or pool < live else pool - live,
                 "releasable": 0 if keeps(jax) else None,
                 "context": None,
                 "peak": told.get("peak_bytes_in_use"),

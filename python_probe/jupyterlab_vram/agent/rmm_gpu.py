@@ -42,7 +42,8 @@ def devices(rmm: Any) -> list[dict[str, Any]]:
         live, peak = _counted(chain)
         cached = None
         if "PoolMemoryResource" in chain:
-            cached = None if live is None else chain["PoolMemoryResource"].pool_size() - live
+            size = chain["PoolMemoryResource"].pool_size()
+            cached = None if live is None else max(0, size - live)
         elif list(chain)[-1] in POOLLESS:
             cached = 0
         limiting = chain.get("LimitingResourceAdaptor")
