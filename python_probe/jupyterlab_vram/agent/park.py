@@ -9,8 +9,8 @@ Nothing is resized before all is copied, and nothing that was copied is let go b
 so whatever fails in between (an error, an interrupt, no room), the data is in one of the places.
 
 A framework's mover, a file of ``MOVERS``, has these functions; ``parts`` is its own list of what
-it moves, each with ``nbytes`` (None where nobody knows), and ``check`` is called between pieces of at most 64 MiB; it raises
-if the user interrupts.
+it moves, each with ``nbytes`` (None where nobody knows), and ``check`` is called between pieces of
+at most 64 MiB; it raises if the user interrupts.
 
 - ``refusals(agent, framework)``: sentences, each a reason against parking at all.
 - ``survey(agent, framework, objects)``: ``{"parts", "refused", "stays": [(object, kind, bytes,

@@ -96,9 +96,11 @@ def _words(done: RemedyDone, was: Measured, now: Measured, freed: int | None) ->
 
 def _own_words(done: RemedyDone, was: Measured, now: Measured, freed: int | None) -> str | None:
     if done.op == "park":
-        return f"{gib(done.moved)} is in host RAM now. It comes back before the next cell runs."
+        moved = "What vLLM's engine could move" if done.moved is None else gib(done.moved)
+        return f"{moved} is in host RAM now. It comes back before the next cell runs."
     if done.op == "restore":
-        return f"{gib(done.moved)} is back on the GPU."
+        moved = "vLLM's engine" if done.moved is None else gib(done.moved)
+        return f"{moved} is back on the GPU."
     if done.op == "delete":
         return _words_of_delete(done)
     if not was.frameworks:

@@ -89,7 +89,9 @@ def _why_not_park(now: Situation) -> str | None:
         return " ".join(_sentence(reason) for reason in check.refused)
     if not check.ok:
         return _sentence(check.text or "What could be moved to host RAM could not be found out.")
-    return None if check.bytes else "Nothing was found that could be moved to host RAM."
+    return (
+        None if check.bytes or check.count else "Nothing was found that could be moved to host RAM."
+    )
 
 
 def _why_not_delete(now: Situation) -> str | None:
