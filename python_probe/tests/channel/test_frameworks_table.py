@@ -109,6 +109,13 @@ async def test_vllm(tell: Tell) -> None:
     await measure(await tell("vllm", "import vllm; kept = vllm.LLM('a model')"), row)
 
 
+async def test_vllm_with_sleep_mode(tell: Tell) -> None:
+    expected = {**engine_stays(256 + CONTEXT, 0), "park": Freed(None, 256)}
+    row = Row("vLLM 0.33, sleep mode on", STAND_IN, "none", expected)
+    cell = "import vllm; kept = vllm.LLM('a model', enable_sleep_mode=True)"
+    await measure(await tell("vllm", cell), row)
+
+
 async def test_llama_cpp(tell: Tell) -> None:
     row = Row("llama.cpp (Python 0.3)", STAND_IN, "none", engine_stays(256, CONTEXT))
     cell = "import llama_cpp; kept = llama_cpp.Llama('a file', n_gpu_layers=-1)"
