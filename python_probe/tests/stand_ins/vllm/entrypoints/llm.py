@@ -1,7 +1,9 @@
 """A stand-in for ``vllm.entrypoints.llm``: the engine is a child process, as in the real one."""
 
 import multiprocessing
+import threading
 import weakref
+from multiprocessing import connection
 from types import SimpleNamespace
 
 from ..engine_core import run_engine_core
@@ -19,6 +21,9 @@ class LLM:
             model_config=SimpleNamespace(enable_sleep_mode=enable_sleep_mode)
         )
         weakref.finalize(self, _shutdown, self._process)
+        threading.Thread(
+            target=_monitor, args=(self._process,), name="MPClientEngineMonitor", daemon=True
+        ).start()
 
     def _ask(self, order):
         self._pipe.send(order)
@@ -32,6 +37,10 @@ class LLM:
 
     def wake_up(self, tags=None):
         return self._ask("wake_up") > 0
+
+
+def _monitor(process):
+    connection.wait([process.sentinel])
 
 
 def _shutdown(process):
