@@ -102,11 +102,10 @@ def refusals(agent: Any, torch: Any) -> list[str]:
             "whose it is."
         )
         return sentences
-    private = sum(_private(agent, segment) for segment in _segments(agent, torch))
-    if private:
+    if any(_private(agent, segment) for segment in _segments(agent, torch)):
         sentences.append(
-            f"{private} segments of memory belong to CUDA graphs or memory pools (torch.compile's "
-            "reduce-overhead makes them, too), which have fixed addresses."
+            "CUDA graphs or memory pools have memory at fixed addresses (torch.compile's "
+            "reduce-overhead makes graphs, too)."
         )
     return sentences
 
@@ -215,12 +214,11 @@ def _shared(torch: Any, storages: list[Any]) -> list[str]:
     reductions = sys.modules.get("torch.multiprocessing.reductions")
     cache = getattr(reductions, "shared_cache", {})
     shared = {reference.cdata for reference in list(cache.values())}
-    count = sum(storage is not None and storage._cdata in shared for storage in storages)
-    if not count:
+    if not any(storage is not None and storage._cdata in shared for storage in storages):
         return []
     sentence = (
-        f"{count} tensors are shared with another process (torch.multiprocessing), which uses them "
-        "by their address."
+        "Tensors are shared with another process (torch.multiprocessing), which uses them by their "
+        "address."
     )
     return [sentence]
 

@@ -81,30 +81,31 @@ async def test_tensors_go_and_come_back_bit_for_bit(
     assert await notebook.evaluate(f"{streams} == {{stream.cuda_stream}}")
 
 
-SHARED = [
-    ("import sys, types; sys.modules['cupy'] = types.ModuleType('cupy')", "CuPy is loaded, and"),
-    ("import numba.cuda", "Numba for CUDA is loaded, and may use PyTorch's memory by its address"),
-    (
-        "graph = torch.cuda.CUDAGraph()\n"
-        "with torch.cuda.graph(graph): made_there = torch.empty(1 << 20, device='cuda')",
-        "CUDA graphs or memory pools",
-    ),
-    (
-        "pool = torch.cuda.MemPool()\n"
-        "with torch.cuda.use_mem_pool(pool): made_there = torch.empty(1 << 20, device='cuda')",
-        "CUDA graphs or memory pools",
-    ),
-    (
-        "from torch.multiprocessing.reductions import reduce_tensor\nsent = reduce_tensor(x)",
-        "1 tensors are shared with another process (torch.multiprocessing), which uses them by",
-    ),
-]
+GRAPH = """
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph): made_there = torch.empty(1 << 20, device='cuda')
+"""
+POOL = """
+pool = torch.cuda.MemPool()
+with torch.cuda.use_mem_pool(pool): made_there = torch.empty(1 << 20, device='cuda')
+"""
+SENT = """
+from torch.multiprocessing.reductions import reduce_tensor
+sent = reduce_tensor(x)
+"""
+SHARED = {
+    "import sys, types; sys.modules['cupy'] = types.ModuleType('cupy')": "CuPy is loaded, and may",
+    "import numba.cuda": "Numba for CUDA is loaded, and may use PyTorch's memory by its address",
+    GRAPH: "CUDA graphs or memory pools have memory at fixed addresses",
+    POOL: "CUDA graphs or memory pools have memory at fixed addresses",
+    SENT: "Tensors are shared with another process (torch.multiprocessing), which uses them",
+}
 
 
 async def test_what_others_know_by_its_address_is_refused(
     torch_kernel: Any, channel: KernelChannel, fake_driver: Any
 ) -> None:
-    for code, sentence in SHARED:
+    for code, sentence in SHARED.items():
         notebook = await torch_kernel(f"x = made(4)\n{code}")
         held = fake_driver.ledger.held(notebook.kernel.provisioner.pid, 0)
         checked = await channel.park_check(notebook.kernel_id)
@@ -116,6 +117,28 @@ async def test_what_others_know_by_its_address_is_refused(
         assert parked.text == f"Not parked; nothing was changed. {refused}"
         assert fake_driver.ledger.held(notebook.kernel.provisioner.pid, 0) == held
         notebook.kernel.provisioner.process.kill()
+
+
+async def test_what_another_process_sent_is_refused(
+    torch_kernel: Any, channel: KernelChannel, tmp_path: Any
+) -> None:
+    file = tmp_path / "sent"
+    sender = await torch_kernel(
+        "from multiprocessing.reduction import ForkingPickler\n"
+        f"x = made(4); open({str(file)!r}, 'wb').write(bytes(ForkingPickler.dumps(x)))"
+    )
+    receiver = await torch_kernel(
+        f"import pickle; own = made(4); x = pickle.load(open({str(file)!r}, 'rb'))"
+    )
+    assert await receiver.evaluate("digest(x)") == await sender.evaluate("digest(x)")
+    for notebook in (sender, receiver):
+        checked = await channel.park_check(notebook.kernel_id)
+        assert isinstance(checked, ParkCheck)
+        (refused,) = checked.refused
+        assert refused.startswith("Tensors are shared with another process")
+    await receiver.run("del x")
+    checked = await channel.park_check(receiver.kernel_id)
+    assert isinstance(checked, ParkCheck) and checked.refused == []
 
 
 async def test_what_cant_be_moved_stays_and_is_named(

@@ -6,8 +6,9 @@ speed; ``channel/test_park_torch.py`` takes the ordinary one.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def kernel(fake_driver: Any, frameworks_python: Path, tmp_path: Path, monkeypatc
     client = manager.blocking_client
 
     def start(**variables: str) -> Run:
-        manager.start_kernel(env={**__import__("os").environ, **variables})
+        manager.start_kernel(env={**os.environ, **variables})
         talk = client()
         talk.start_channels()
         talk.wait_for_ready(timeout=60)
@@ -62,9 +63,20 @@ def kernel(fake_driver: Any, frameworks_python: Path, tmp_path: Path, monkeypatc
     manager.shutdown_kernel(now=True)
 
 
-STEPS = (
-    "checkpoint forget hidden inference model new parameter pending sparse stream subclass view"
-).split()
+STEPS = [
+    "checkpoint",
+    "forget",
+    "hidden",
+    "inference",
+    "model",
+    "new",
+    "parameter",
+    "pending",
+    "sparse",
+    "stream",
+    "subclass",
+    "view",
+]
 PROGRAMS = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2**16)), max_size=8)
 
 
