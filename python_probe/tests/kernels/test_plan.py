@@ -131,7 +131,8 @@ def test_pools_give_nothing_back_and_say_so() -> None:
         assert (found[remedy].gain, found[remedy].gain_is) == (0, "exact")
     assert found["clear-session"].offered
     assert found["clear-session"].loses == (
-        f"{SESSION} Makes up to 2.0\u00a0GiB reusable inside this notebook. Returns nothing to the GPU."
+        f"{SESSION} Makes up to 2.0\u00a0GiB reusable inside this notebook. "
+        "Returns nothing to the GPU."
     )
     assert plan.holders_in_kernel[0].gain == 0
     assert (found["restart"].gain, found["restart"].gain_is) == (5 * GIB, "exact")
