@@ -266,28 +266,45 @@ def _count(graph: Graph, work: _Pass, stops: dict[int, Any]) -> None:
     nodes, getrefcount = graph.nodes, sys.getrefcount
     sample = {0: object()}
     own = getrefcount(sample[0])
-    optional = _optional(work, "uses")
-    within: dict[int, int] = {}
-    for parts in graph.inner.values():
-        for _, key in parts:
-            within[key] = within.get(key, 0) + 1
+    within = _references_in_c(graph, work)
     for key in nodes:
         # Interpreter and threads hold these in ways of their own.
         if key in stops or issubclass(type(nodes[key]), (type, types.ModuleType, types.FrameType)):
             continue
-        known = within.get(key, 0)
+        known, used = within.get(key, (0, 0))
         unseen = getrefcount(nodes[key]) - own - (len(graph.parents.get(key, ())) - known)
-        if key in graph.arrays:
-            adapter, framework, _ = graph.arrays[key]
-            uses = 1
-            if adapter.NAME in optional:
-                uses = adapter.uses(framework, nodes[key]) or 1
-            # However often something is referred to in C, that is one reference to its object.
-            if known or uses > 1:
-                unseen = max(0, unseen - 1)
-            unseen = max(0, unseen) + max(0, uses - 1 - known)
+        # However often something is referred to in C, that is one reference to its object.
+        if used:
+            unseen = max(0, unseen - 1) + max(0, used - known)
         if unseen > 0:
             graph.unseen[key] = unseen
+
+
+def _references_in_c(graph: Graph, work: _Pass) -> dict[int, tuple[int, int]]:
+    """Id of an array to how many of the references to it in C are known (``Graph.inner``), and how
+    many there are."""
+    known: dict[int, int] = {}
+    for parts in graph.inner.values():
+        for _, key in parts:
+            known[key] = known.get(key, 0) + 1
+    found = {key: (times, times) for key, times in known.items()}
+    optional = _optional(work, "uses")
+    others: list[tuple[int, int]] = []
+    tensors: dict[Any, int] = {}
+    for key, (adapter, framework, storages) in graph.arrays.items():
+        if adapter.NAME in optional:
+            uses = adapter.uses(framework, graph.nodes[key])
+            if uses is None:
+                others += [(key, identity) for identity, _, _ in storages]
+            else:
+                found[key] = (known.get(key, 0), uses - 1)
+                tensors.update((identity, key) for identity, _, _ in storages)
+    for key, identity in others:
+        # A storage as an object of its own: the tensors on it refer to it.
+        if identity in tensors:
+            graph.parents.setdefault(key, []).append(tensors[identity])
+            found[key] = (1, 1)
+    return found
 
 
 def _with_frozen(objects: list[Any], roots: list[Any]) -> list[Any]:

@@ -271,8 +271,8 @@ def inner(torch: Any, obj: Any) -> list[tuple[str, Any]]:
 
 
 def uses(torch: Any, obj: Any) -> int | None:
-    """How often it is referred to in C, where the object itself counts as one; None before torch
-    2.1, which doesn't tell."""
+    """How often a tensor is referred to in C, where its object counts as one; None for a storage,
+    and for tensors before torch 2.1, which doesn't tell."""
     count = getattr(_base(torch), "_use_count", None)
     if count is None or not issubclass(type(obj), torch.Tensor):
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import MIB, Child
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from notebook_user import MIB, Child
 
 HOSTILE = """
 calls = []

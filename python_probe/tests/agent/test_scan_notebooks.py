@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import MIB, Child
+from notebook_user import MIB, Child
 from notebooks import NOTEBOOKS, Notebook
 
 EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
