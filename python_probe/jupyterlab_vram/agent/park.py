@@ -46,7 +46,7 @@ def check(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     """
     if "parked" in agent.kept:
         return {"refused": ["It is parked already."]}
-    return _Survey(agent).told()
+    return _survey(agent).told()
 
 
 def park(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def park(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
         # is seen by the survey.
         parked.shut()
         try:
-            survey = _Survey(agent)
+            survey = _survey(agent)
             if survey.refused:
                 return _failed("Not parked; nothing was changed. " + " ".join(survey.refused))
             parked.take(survey, interrupts.check)
@@ -171,6 +171,16 @@ class _Survey:
             "host_left": self.host_left,
             "differs": self.differs,
         }
+
+
+def _survey(agent: Any) -> _Survey:
+    enabled = gc.isenabled()
+    gc.disable()  # which would look again and again at the many things made here
+    try:
+        return _Survey(agent)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _arrays(adapter: Any, framework: Any) -> list[Any]:

@@ -101,17 +101,12 @@ def refusals(agent: Any, torch: Any) -> list[str]:
             f"PyTorch's memory comes from another allocator here ({backend}), which can't tell "
             "whose it is."
         )
-        return sentences
-    if any(_private(agent, segment) for segment in _segments(agent, torch)):
-        sentences.append(
-            "CUDA graphs or memory pools have memory at fixed addresses (torch.compile's "
-            "reduce-overhead makes graphs, too)."
-        )
     return sentences
 
 
 def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
-    blocks = _blocks(agent, torch)
+    segments = agent.module("torch_gpu")._segments(torch)
+    blocks = _blocks(segments)
     found, aliased, imported = _by_address(_storages(agent, torch, objects), blocks)
     parts, stays = [], []
     for place in found.values():
@@ -124,25 +119,28 @@ def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
     stays += [(place.thing, "imported memory", place.nbytes, place.device) for place in imported]
     return {
         "parts": parts,
-        "refused": _shared(torch, [place.storage for place in (*found.values(), *imported)]),
+        "refused": _pooled(agent, segments)
+        + _shared([place.storage for place in (*found.values(), *imported)]),
         "stays": stays,
         "found": sum(blocks[address][0] for address in {place.address for place in found.values()}),
         "allocated": sum(size for size, _, _ in blocks.values()),
     }
 
 
-def _segments(agent: Any, torch: Any) -> list[dict[str, Any]]:
-    return list(agent.module("torch_gpu")._segments(torch))
+def _pooled(agent: Any, segments: list[dict[str, Any]]) -> list[str]:
+    if not any(map(agent.module("torch_gpu")._private, segments)):
+        return []
+    sentence = (
+        "CUDA graphs or memory pools have memory at fixed addresses (torch.compile's "
+        "reduce-overhead makes graphs, too)."
+    )
+    return [sentence]
 
 
-def _private(agent: Any, segment: dict[str, Any]) -> bool:
-    return bool(agent.module("torch_gpu")._private(segment))
-
-
-def _blocks(agent: Any, torch: Any) -> dict[int, tuple[int, int, int]]:
+def _blocks(segments: list[dict[str, Any]]) -> dict[int, tuple[int, int, int]]:
     """Address to (bytes, stream, device index) of every block in use."""
     found = {}
-    for segment in _segments(agent, torch):
+    for segment in segments:
         address = segment["address"]
         for block in segment["blocks"]:
             if block["state"] == "active_allocated":
@@ -210,7 +208,7 @@ def _stays(place: Place, aliased: set[int]) -> str | None:
     return None if place.storage.resizable() else "memory of fixed size"
 
 
-def _shared(torch: Any, storages: list[Any]) -> list[str]:
+def _shared(storages: list[Any]) -> list[str]:
     reductions = sys.modules.get("torch.multiprocessing.reductions")
     cache = getattr(reductions, "shared_cache", {})
     shared = {reference.cdata for reference in list(cache.values())}
