@@ -19,7 +19,12 @@ A framework's file (an adapter) has:
 - where it can: ``is_array(framework, cls)``, ``storages(framework, obj)`` (``[(key, bytes, device
   index)]``, each storage behind an array once), ``describe(framework, obj)`` (``{"kind", "shape",
   "dtype"}``) and ``hidden(framework)`` (``[{"label", "kind", "bytes", "device"}]``, memory that no
-  Python object holds);
+  Python object holds; with a ``key`` as ``storages`` has it if it is a part of ``live``);
+- for what lies in C: ``inner(framework, obj)`` (``[(name, array)]``, which an array refers to
+  there), ``uses(framework, obj)`` (how often it is referred to there), ``has_more(framework, obj)``
+  (whether it keeps memory that can't be seen), ``blocks(framework)`` (storage key to the bytes
+  that were given for it);
+- ``MODELS`` and ``OPTIMIZERS``: the base classes of what is shown as one thing, "module.Class";
 - where there is one: ``clear_session(framework)``, and ``SESSION``, what that loses;
 - where its memory stays with the process: ``KEEPS``, a sentence that says so; and where that
   depends on what the user has set, ``keeps(framework)``, whether it does.

@@ -229,14 +229,14 @@ def _rest(
     for adapter, framework in frameworks:
         name = adapter.NAME
         named = getattr(adapter, "hidden", lambda _: [])(framework)
-        named = [part for part in named if (name, part["key"]) not in held.keys]
+        named = [part for part in named if (name, part.get("key")) not in held.keys]
         for part in named:
             rows.append(_row(name, part["label"], part["kind"], part["bytes"], part["device"]))
         for device in figures.get(name, {"devices": []})["devices"]:
             index, live = device["index"], device["live"]
             mine = [s.bytes for s in held.storages if s.name == name and s.device == index]
             # Memory of a private pool that is free is no part of what is live.
-            known = [part["bytes"] for part in named if part["device"] == index and part["key"]]
+            known = [part["bytes"] for part in named if part["device"] == index and part.get("key")]
             if live is None:
                 total = None
                 continue
