@@ -72,7 +72,8 @@ async def _noticed(
     while True:
         now = await tools.situation(kernel)
         after = now.by_driver
-        shown = before is None or after is None or before - after >= (returned or 0)
+        # what takes memory, as restoring does, has nothing to wait for
+        shown = not returned or before is None or after is None or before - after >= returned
         if shown or time.monotonic() > deadline:
             return now
         await asyncio.sleep(lifecycle.LOOK)

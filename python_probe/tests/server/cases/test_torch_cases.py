@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from case_user import CONTEXT, GIB, MIB, remedy, returned, rows
+from jupyterlab_vram.kernels import lifecycle
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.fake_driver, pytest.mark.timeout(120)]
 
@@ -162,6 +163,24 @@ async def test_compiled_code_keeps_private_pools(open_notebook, tmp_path):
     report = await user.free("clear-session")
     assert report["freed"] == plan["bytes"] - CONTEXT
     assert user.held == CONTEXT
+
+
+async def test_parked_data_come_back_bit_for_bit(open_notebook):
+    user = await open_notebook()
+    await user.cell(
+        """
+        x = torch.randint(0, 256, (200 << 20,), dtype=torch.uint8).cuda()
+        view, before = x[5:], x.cpu()
+        """
+    )
+    assert await returned(user, "park") == 200 * MIB
+    row = await user.seen()
+    assert (row["parked"], row["bytes"]) == (200 * MIB, CONTEXT)
+    report = await user.free("restore")
+    (step,) = report["steps"]
+    assert step["seconds"] < lifecycle.RETURN_LIMIT / 2  # there is nothing to wait for
+    assert user.held == 200 * MIB + CONTEXT
+    assert await user.value("bool(torch.equal(view.cpu(), before[5:]))")
 
 
 async def test_an_engine_in_the_kernel_outlives_its_name(open_notebook):
