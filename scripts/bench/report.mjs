@@ -1,4 +1,5 @@
 /** The rows as a table for people, and the page that keeps them. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, type } from 'node:os';
 import { join } from 'node:path';
 import { chromiumVersion, findChromium } from '../browser.mjs';
@@ -13,6 +14,10 @@ const PACKAGES = [
   'nvitop',
   'gpustat'
 ];
+
+const PAGE = join(root, 'docs', 'benchmarks.md');
+const REAL_CARD = '## Real card';
+const REAL = 'Written by `npm run test:gpu` on a real card:';
 
 /** One line a row, aligned. */
 export function table(rows) {
@@ -43,7 +48,46 @@ ${tableSource(rows)}
   time that other programs had the CPU.
 
 Measured on ${availableParallelism()} cores, ${type()}, ${await versions()}.
+
+${realCard()}
 `);
+}
+
+/**
+ * Put what `npm run test:gpu` measured into its section of docs/benchmarks.md.
+ *
+ * @param result - what `python -m bench.gpu` wrote; the page says whether it was simulated
+ * @returns whether it was put there: a simulated result never replaces a real one
+ */
+export async function keepRealCard({ simulated, card, rows }) {
+  const lines = rows.map(({ measure, ours, against }) => [
+    measure,
+    against,
+    ours
+  ]);
+  const [page, before = ''] = readFileSync(PAGE, 'utf8').split(REAL_CARD);
+  if (simulated && before.includes(REAL)) {
+    return false;
+  }
+  const what = simulated
+    ? `**Simulated driver only: this has not been run on a real card yet.** The same steps there
+(${card}):`
+    : `${REAL} ${card}.`;
+  const section = `${REAL_CARD}\n\n${what}\n\n${aligned([
+    ['Step', 'Expected', 'Measured'],
+    ['---', '---', '---'],
+    ...lines
+  ])}`;
+  writeFileSync(PAGE, await format(`${page.trimEnd()}\n\n${section}\n`));
+  return true;
+}
+
+function realCard() {
+  const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
+  const at = page.indexOf(REAL_CARD);
+  return at < 0
+    ? `${REAL_CARD}\n\nSimulated driver only: \`npm run test:gpu\` has not been run yet.`
+    : page.slice(at).trimEnd();
 }
 
 function tableSource(rows) {
@@ -54,20 +98,21 @@ function tableSource(rows) {
     ratio === null ? '' : ratio < 0.01 ? '< 0.01×' : `${ratio.toFixed(2)}×`,
     holds === null ? '' : holds ? 'holds' : '**broken**'
   ]);
-  return [
+  return aligned([
     ['Measure', 'Ours', 'Peer or bound', 'Ratio', 'Verdict'],
     ['---', '---', '---', '---', '---'],
     ...lines
-  ]
-    .map(cells => `| ${cells.join(' | ')} |`)
-    .join('\n');
+  ]);
+}
+
+function aligned(lines) {
+  return lines.map(cells => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 async function format(markdown) {
   const prettier = await import('prettier');
-  const file = join(root, 'docs', 'benchmarks.md');
-  const options = await prettier.resolveConfig(file);
-  return prettier.format(markdown, { ...options, filepath: file });
+  const options = await prettier.resolveConfig(PAGE);
+  return prettier.format(markdown, { ...options, filepath: PAGE });
 }
 
 async function versions() {
