@@ -162,6 +162,7 @@ for (const theme of THEMES) {
         page.locator('.jp-Vram-KernelMenu').getByRole('menuitem')
       ).toHaveText([
         /^Free GPU Memory…/,
+        /^Park GPU Memory in Host RAM/,
         /^Interrupt Kernel/,
         /^Restart Kernel…/,
         /^Shut Down Kernel…/,
