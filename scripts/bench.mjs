@@ -22,6 +22,7 @@ const measurements = {
   asleep: inPython('asleep'),
   memory: inPython('memory'),
   watched: inPython('watched'),
+  plan: inPython('plan'),
   park: inPython('park'),
   browser: ['node', [join(root, 'scripts/bench/browser.mjs')]]
 };
