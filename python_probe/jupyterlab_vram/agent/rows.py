@@ -13,6 +13,8 @@ from typing import Any
 OTHERS = 3
 """Other names that a row has."""
 NAMELESS = (1 << 60, 0)
+DESCRIBED = 500
+"""Arrays that are looked at for the type of number that they have in common."""
 CLIMB = 2_000
 """Objects that are looked at for them, a row."""
 
@@ -69,7 +71,7 @@ class Rows:
         return cost
 
     def _row(self, group: _Group, held: Any) -> dict[str, Any]:
-        told = [self._describe(array) for array in group.arrays]
+        told = [self._describe(array) for array in list(group.arrays)[:DESCRIBED]]
         row = {
             **told[0],
             "label": "garbage in reference cycles",
@@ -84,7 +86,7 @@ class Rows:
         }
         if len(told) > 1:
             row["shape"] = None
-            if any(other["dtype"] != row["dtype"] for other in told):
+            if any(other["dtype"] != row["dtype"] for other in told) or len(told) == DESCRIBED:
                 row["dtype"] = None
         if group.named is None:
             if not self._graph.complete:
