@@ -71,7 +71,7 @@ export async function keepRealCard({ simulated, card, rows }) {
   }
   const what = simulated
     ? `**Simulated driver only: this has not been run on a real card yet.** The same steps there
-(${card}):`
+(a simulated ${card}):`
     : `${REAL} ${card}.`;
   const section = `${REAL_CARD}\n\n${what}\n\n${aligned([
     ['Step', 'Expected', 'Measured'],
