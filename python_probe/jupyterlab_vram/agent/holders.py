@@ -199,7 +199,7 @@ def _nothing_there(agent: Any) -> set[str]:
     """Remedies that have nothing to work on, whoever may hold what."""
     shell, unpin = agent.shell, agent.module("unpin")
     there = {
-        "unpin-exceptions": any(unpin.is_error(thing) for thing in unpin.last_errors(shell)),
+        "unpin-exceptions": bool(unpin.last_errors(shell)),
         "unpin-outputs": any(
             not any(type(value) is atom for atom in ATOMS) for value in _outputs(agent)
         ),

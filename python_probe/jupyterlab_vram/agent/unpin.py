@@ -23,6 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    def sibling(name: str) -> Any: ...
+
+
 LAST = ("last_exc", "last_value", "last_traceback", "last_type")
 UNDERSCORES = ("_", "__", "___")
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
@@ -41,7 +44,7 @@ HAS_SNAPSHOTS = sys.version_info < (3, 13)
 def exceptions(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     """``dropped``: how many errors' frames were emptied, or were dropped themselves."""
     shell = agent.shell
-    errors = _Errors(_kept(shell))
+    errors = _Errors(last_errors(shell))
     theirs = _theirs(shell, errors)
     _end_debugger(shell)
     left = errors.empty([other for _, other in theirs])
@@ -156,20 +159,26 @@ def forget_inspected(kernel: Any) -> None:
 
 def user_variables(shell: Any) -> Iterator[tuple[str, Any]]:
     """Names and values in the user's namespace, without what IPython has put there."""
-    hidden = shell.user_ns_hidden
-    for name, value in list(shell.user_ns.items()):
-        if name not in hidden or hidden[name] is not value:
-            yield name, value
+    hidden, naming = shell.user_ns_hidden, sibling("naming")
+    for key, value in list(shell.user_ns.items()):
+        if key not in hidden or hidden[key] is not value:
+            name = naming.variable(key)
+            yield naming.keyed(key) if name is None else name, value
 
 
 def last_errors(shell: Any) -> list[Any]:
     """The errors, tracebacks and frames that Python and IPython keep of the last one."""
-    return list(_kept(shell))
+    found: list[Any] = [getattr(sys, name, None) for name in LAST[:3]]
+    for keeper in keepers(shell):
+        for names in (vars(keeper), vars(getattr(keeper, "pdb", None) or keeper)):
+            # A cell's value is an output, also if it is an error.
+            found += [value for name, value in names.items() if name != "result"]
+    return [value for value in found if is_error(value)]
 
 
 def emptiable(shell: Any) -> list[Any]:
     """The frames that ``exceptions`` would empty, and those that run as it looks."""
-    errors = _Errors(_kept(shell))
+    errors = _Errors(last_errors(shell))
     left = _suspended(errors.frames)
     for _, other in _theirs(shell, errors):
         left.update(other.frames)
@@ -180,14 +189,6 @@ def _theirs(shell: Any, errors: _Errors) -> list[tuple[str, _Errors]]:
     """The user's variables with some of these errors, and what they have."""
     theirs = [(name, _Errors(parts)) for name, parts in _of_the_user(shell)]
     return [(name, other) for name, other in theirs if not other.isdisjoint(errors)]
-
-
-def _kept(shell: Any) -> Iterator[Any]:
-    for name in LAST[:3]:
-        yield getattr(sys, name, None)
-    for keeper in keepers(shell):
-        yield from vars(keeper).values()
-        yield from vars(getattr(keeper, "pdb", None) or keeper).values()
 
 
 def keepers(shell: Any) -> list[Any]:
@@ -206,7 +207,7 @@ def _drop(shell: Any) -> None:
         vars(sys).pop(name, None)
     for keeper in keepers(shell):
         for name, value in list(vars(keeper).items()):
-            if is_error(value):
+            if is_error(value) and name != "result":
                 # Not deleted: IPython expects some of them to be there.
                 setattr(keeper, name, None)
 

@@ -93,6 +93,25 @@ def test_a_snapshot_of_locals_is_not_left_behind(child: Child) -> None:
     assert answer["live"] == [12 * MIB, 12 * MIB, 0]
 
 
+def test_an_error_that_a_cell_shows_is_an_output(child: Child) -> None:
+    load = """
+def load():
+    weights = take(12)
+    try:
+        1 / 0
+    except ZeroDivisionError as error:
+        return error
+"""
+    cells = [load, "load()"]
+    answer = child.run(cells, ("scan", {}), ("unpin-exceptions", {}), ("unpin-outputs", {}))
+    scan, exceptions, _ = answer["answers"]
+    assert labels(scan) == ["Out[3] → load → weights"]
+    assert scan["gains"]["unpin-exceptions"] == {"bytes": 0, "is": "exact"}
+    assert scan["gains"]["unpin-outputs"] == {"bytes": 12 * MIB, "is": "exact"}
+    assert exceptions["dropped"] == 0
+    assert answer["live"] == [12 * MIB, 12 * MIB, 12 * MIB, 0]
+
+
 def test_the_collectors_state_stays(child: Child) -> None:
     for code, on in (("import gc; gc.disable()", False), ("import gc; gc.enable()", True)):
         answer = child.run([code], ("scan", {}), ("evaluate", {"code": "gc.isenabled()"}))

@@ -73,6 +73,7 @@ async def test_what_still_refers_to_it_is_named_and_stays(
         assert (done.ok, done.deleted) == (True, ["x"]), what
         assert done.text is not None
         assert done.text.startswith(f"What x referred to is still referred to by {label}"), what
+        assert ("the last error" in done.text) == (label == "the last error"), what
         assert await kernel.live() == 124, what
         if label.isidentifier():
             done = await kernel.remedy("delete", names=[label])
