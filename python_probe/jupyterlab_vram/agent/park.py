@@ -55,7 +55,7 @@ def park(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
         return _failed("It is parked already.")
     gc.collect()
     parked = _Parked(agent)
-    with parked.lock, _Interrupts() as interrupts:
+    with _Interrupts() as interrupts, parked.lock:
         # First: a request in another thread waits from here on, and one that is already running
         # is seen by the survey.
         parked.shut()
@@ -65,7 +65,7 @@ def park(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
                 return _failed("Not parked; nothing was changed. " + " ".join(survey.refused))
             parked.take(survey, interrupts.check)
         except BaseException as error:  # noqa: BLE001 - told as a sentence
-            why = "interrupted" if type(error) is KeyboardInterrupt else _sentence(error)
+            why = "interrupted" if type(error) is KeyboardInterrupt else parked.sentence(error)
             if parked.groups:
                 return _failed(f"Parked, with a problem: {why}.")
             return _failed(f"Not parked; all is where it was: {why}.")
@@ -88,10 +88,6 @@ def restore(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 def _failed(text: str) -> dict[str, Any]:
     return {"ok": False, "text": text, "moved": 0, "count": 0}
-
-
-def _sentence(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:300]
 
 
 class _Group:
@@ -185,15 +181,16 @@ def _survey(agent: Any) -> _Survey:
 
 def _arrays(adapter: Any, framework: Any) -> list[Any]:
     """By their types alone: to ask an object what it is would run its class's code."""
-    kinds: dict[type, bool] = {}
+    # By identity, with the class to keep that valid: a metaclass may have its own __hash__.
+    kinds: dict[int, tuple[type, bool]] = {}
     found: list[Any] = []
     if not hasattr(adapter, "is_array"):
         return found
     for thing in gc.get_objects():
-        kind = type(thing)
-        if kind not in kinds:
-            kinds[kind] = adapter.is_array(framework, kind)
-        if kinds[kind]:
+        key = id(type(thing))
+        if key not in kinds:
+            kinds[key] = type(thing), adapter.is_array(framework, type(thing))
+        if kinds[key][1]:
             found.append(thing)
     return found
 
@@ -202,10 +199,13 @@ def _row(
     agent: Any, adapter: Any, framework: Any, thing: Any, kind: str, nbytes: int, device: int
 ) -> dict[str, Any]:
     told = adapter.describe(framework, thing)
-    names = agent.shell.user_ns
-    name = next((name for name in list(names) if names.get(name) is thing), None)
+    naming = agent.module("naming")
+    names = list(agent.shell.user_ns.items())
+    called = [naming.variable(key) for key, value in names if value is thing]
+    # IPython's own for an output, _ and _5, are no variables.
+    name = next((name for name in called if name and not name.startswith("_")), None)
     return {
-        "label": f"a {told['kind']}" if name is None else str(name)[:100],
+        "label": f"a {told['kind']}" if name is None else naming.word(name),
         "where": "unknown" if name is None else "variable",
         "kind": kind,
         "bytes": nbytes,
@@ -237,6 +237,7 @@ class _Parked:
         self.count = 0
         self._agent = agent
         self._gate: Any = None
+        self.sentence = agent.module("handlers").sentence
 
     def shut(self) -> None:
         self._gate = self._agent.module("gate").Gate(self._agent, self.bring_back)
@@ -259,22 +260,21 @@ class _Parked:
 
     def bring_back(self) -> str | None:
         """None once nothing is parked any more, else a sentence; then everything still is."""
-        with self.lock:
+        with _Interrupts() as interrupts, self.lock:
             if not self.groups:
                 return None
             try:
-                with _Interrupts() as interrupts:
-                    lacks = [lack for group in self.groups for lack in group.do("lacks")]
-                    if lacks:
-                        return self._stuck(_no_room(lacks))
-                    self._fill(interrupts.check)
-                    interrupts.check()
+                lacks = [lack for group in self.groups for lack in group.do("lacks")]
+                if lacks:
+                    return self._stuck(_no_room(lacks))
+                self._fill(interrupts.check)
+                interrupts.check()
             except KeyboardInterrupt:
                 if not self.groups:
                     return "Interrupted; the data is back on the GPU."
                 return self._stuck("it was interrupted")
             except BaseException as error:  # noqa: BLE001 - told as a sentence
-                return self._stuck(_sentence(error))
+                return self._stuck(self.sentence(error))
             return None
 
     def _fill(self, check: Any) -> None:
