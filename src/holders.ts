@@ -19,6 +19,16 @@ export function holderKind(
   return parts.filter(part => part !== '').join(' · ');
 }
 
+/** Which other names lead to the same memory; null where none is known. */
+export function holderAlso(
+  { trans, locale }: ILanguage,
+  { also }: HolderInKernel
+): string | null {
+  return also.length === 0
+    ? null
+    : trans.__('also in %1', new Intl.ListFormat(locale).format(also));
+}
+
 /** Why something that has no variable of its own is still there; null for a variable. */
 export function holderPlace(
   trans: TranslationBundle,

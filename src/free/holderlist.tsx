@@ -1,6 +1,6 @@
 import React from 'react';
 import { formatBytes } from '../format';
-import { holderKind, holderPlace } from '../holders';
+import { holderAlso, holderKind, holderPlace } from '../holders';
 import type { ILanguage } from '../language';
 import type { HolderInKernel, Plan } from '../service/wire';
 
@@ -55,7 +55,8 @@ function Row(props: {
   const { holder, language } = props;
   const about = [
     holderKind(language, holder),
-    holderPlace(language.trans, holder.where)
+    holderPlace(language.trans, holder.where),
+    holderAlso(language, holder)
   ].filter(part => part);
   return (
     <li className="jp-Vram-FreeLine">

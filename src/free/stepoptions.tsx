@@ -1,7 +1,7 @@
 import { HTMLSelect } from '@jupyterlab/ui-components';
 import React from 'react';
 import { formatBytes } from '../format';
-import { holderKind } from '../holders';
+import { holderAlso, holderKind } from '../holders';
 import type { ILanguage } from '../language';
 import type { Plan } from '../service/wire';
 import { Checklist } from './checklist';
@@ -90,9 +90,12 @@ function Variables(props: IPlanProps): JSX.Element {
 }
 
 function about(language: ILanguage, { rows }: IVariable): string {
-  return rows.length === 1
-    ? holderKind(language, rows[0])
-    : language.trans._n('%1 object', '%1 objects', rows.length);
+  if (rows.length > 1) {
+    return language.trans._n('%1 object', '%1 objects', rows.length);
+  }
+  // Deleting one of several names returns nothing: the others are to be seen before.
+  const parts = [holderKind(language, rows[0]), holderAlso(language, rows[0])];
+  return parts.filter(part => part).join(' · ');
 }
 
 function Children(props: IPlanProps): JSX.Element {

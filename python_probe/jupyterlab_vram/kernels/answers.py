@@ -89,6 +89,7 @@ class Row(Struct, kw_only=True, frozen=True):
     count: int = 1
     name: str | None = None
     gain: wire.Bytes | None = None
+    also: list[str] = []
 
 
 class Gain(Struct, kw_only=True, frozen=True):

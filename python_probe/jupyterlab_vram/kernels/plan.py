@@ -19,6 +19,7 @@ _LABEL, _KIND = 200, 60
 """Characters of what a kernel may name its things that are worth showing."""
 _MOST_NAME = 1000
 _MOST_AXES = 16
+_MOST_ALSO = 3
 
 _WHERE = frozenset(
     {
@@ -173,6 +174,7 @@ def _rows(now: Situation, rows: Sequence[Row]) -> list[wire.HolderInKernel]:
             count=row.count,
             name=_name(row.name),
             gain=row_gain(now, row),
+            also=[printable(name, _LABEL) for name in row.also[:_MOST_ALSO]],
         )
         for row in rows[:_MOST_ROWS]
     ]

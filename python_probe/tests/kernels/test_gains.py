@@ -213,3 +213,13 @@ async def test_looking_leaves_nothing_for_the_collector(remedies: Make, person: 
     await someone.run(cell)
     reply = await someone.run("assert not gc.garbage, [type(each) for each in gc.garbage][:20]")
     assert reply["status"] == "ok", reply
+
+
+async def test_a_variable_that_shares_its_memory_says_with_whom(
+    remedies: Make, person: Open
+) -> None:
+    someone = await person()
+    await someone.run(TAKE.format(gib=3) + "\nother = [x]")
+    plan = await remedies().plan(someone.kernel_id)
+    [row] = plan.holders_in_kernel
+    assert (row.name, row.gain, row.also) == ("x", 0, ["other"])

@@ -249,6 +249,7 @@ def test_what_a_kernel_says_is_cut_to_what_is_sensible() -> None:
             dtype="z" * 10_000,
             name=name,
             device=0,
+            also=["w" * 10_000] * 100,
         )
         for name in ["fine", "lone \ud800 surrogate", "n" * 1001, *["more"] * 1000]
     ]
@@ -259,6 +260,7 @@ def test_what_a_kernel_says_is_cut_to_what_is_sensible() -> None:
     row = plan.holders_in_kernel[0]
     assert (len(row.label), row.where, len(row.kind)) == (200, "unknown", 60)
     assert (len(row.shape or []), len(row.dtype or ""), row.gpu) == (16, 60, "GPU-1")
+    assert [len(name) for name in row.also] == [200] * 3
     assert [each.name for each in plan.holders_in_kernel[:3]] == ["fine", None, None]
     assert plan.park is not None
     assert (plan.park.host_left, plan.park.differs) == (None, 1.0)
