@@ -65,7 +65,12 @@ driver's figure shows what they gave back."""
 
 def sentence(error: BaseException) -> str:
     """What went wrong, short. No traceback: it would keep the frames' tensors alive."""
-    return f"{type(error).__name__}: {error}"[:300]
+    try:
+        text = f"{type(error).__name__}: {error}"[:300]
+    except Exception:  # noqa: BLE001 - an error of the user's, whose __str__ fails
+        text = "an error without words"
+    # What no message can carry would leave the request without an answer.
+    return text.encode(errors="replace").decode()
 
 
 class Agent:

@@ -45,9 +45,23 @@ def is_output(name: str) -> bool:
     return name in UNDERSCORES or (name[:1] == "_" and name[1:].isdigit())
 
 
+def variable(key: Any) -> str | None:
+    """A namespace's key as a plain text; None if no message can carry it: ``globals()[5] = x``."""
+    if not issubclass(type(key), str):
+        return None
+    name = str.__str__(key)
+    return None if any("\ud800" <= letter <= "\udfff" for letter in name) else name
+
+
+def keyed(key: Any) -> str:
+    """What is shown for a variable without a name."""
+    return f"globals()[{literal(key)}]"
+
+
 def word(text: Any, most: int = 60) -> str:
-    if type(text) is not str:
+    if not issubclass(type(text), str):
         return "?"
+    text = str.__str__(text)
     short = text if len(text) <= most else text[: most - 1] + "…"
     return "".join(letter if letter.isprintable() else "?" for letter in short)
 
@@ -56,7 +70,10 @@ def literal(key: Any) -> str:
     """As an index is written: ``3``, ``"teacher"``; of no other kind of key is its text asked."""
     if type(key) is str:
         return f'"{word(key, 40)}"'
-    if type(key) in (int, float, bool, type(None)):
+    # Of a very long number Python refuses to make a text.
+    if any(type(key) is kind for kind in (float, bool, type(None))) or (
+        type(key) is int and key.bit_length() < 128
+    ):
         return word(repr(key), 40)
     return "…"
 

@@ -143,7 +143,11 @@ class Roots:
 
     def _of_user(self, user: dict[str, Any]) -> Iterator[Root]:
         hidden, hook = self.shell.user_ns_hidden, self.shell.displayhook
-        for name, value in list(user.items()):
+        for key, value in list(user.items()):
+            name = self.naming.variable(key)
+            if name is None:
+                yield Root(self.naming.keyed(key), "unknown", id(value))
+                continue
             label = self.naming.word(name)
             if name in hidden and hidden[name] is value:
                 yield Root(label, "output" if self.naming.is_output(name) else "unknown", id(value))

@@ -42,6 +42,7 @@ object.__setattr__(hostile, "weights", take(12))
 dict.__setitem__(mapping, "weights", take(14))
 list.append(items, take(16))
 named = {Text("weights"): take(18)}
+keyed = {Meta("Key", (), {})(): take(20)}
 calls.clear()
 """
 
@@ -57,8 +58,28 @@ def labels(scan: dict[str, Any]) -> list[str]:
 def test_no_code_of_the_users_runs(child: Child) -> None:
     answer = child.run([HOSTILE], ("scan", {}), ("evaluate", {"code": "calls"}), ("scan", {}))
     scan, calls, _ = answer["answers"]
-    assert set(labels(scan)) == {"hostile.weights", 'mapping["weights"]', "items[0]", "named[…]"}
+    assert set(labels(scan)) == {
+        *("hostile.weights", 'mapping["weights"]', "items[0]", "named[…]", "keyed[…]")
+    }
     assert calls == []
+
+
+def test_what_is_no_name_for_a_message_is_shown_and_not_to_be_deleted(child: Child) -> None:
+    scan = scan_of(
+        child,
+        "class Text(str): pass\n"
+        "globals().update({5: take(12), '\\ud800': take(14), Text('weights'): take(16)})\n"
+        "table = {10 ** 5000: take(18)}",
+    )
+    named = {row["label"]: row["name"] for row in scan["rows"]}
+    assert named == {
+        "globals()[5]": None,
+        'globals()["?"]': None,
+        "weights": "weights",
+        "table[…]": "table",
+    }
+    assert scan["gains"]["delete"] == {"bytes": 34 * MIB, "is": "exact"}
+    assert scan["variables"] == 5
 
 
 def test_names_are_shown_as_text(child: Child) -> None:
