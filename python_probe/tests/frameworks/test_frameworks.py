@@ -168,6 +168,8 @@ LAYOUTS = {
     "FunctionAttributes": ("struct cudaFuncAttributes", ""),
     "PointerAttributes": ("struct cudaPointerAttributes", ""),
     "AllocationProp": ("CUmemAllocationProp", "location"),
+    "LaunchConfig": ("cudaLaunchConfig_t", "stream"),
+    "DriverLaunchConfig": ("CUlaunchConfig", "hStream"),
     "MemLocation": ("CUmemLocation", ""),
     "IpcHandle": ("cudaIpcMemHandle_t", ""),
 }

@@ -17,13 +17,17 @@ typedef struct {
   Dim3 grid, block;
   size_t shared;
   Stream stream;
-} LaunchConfig; /* cudaLaunchConfig_t, without its attributes */
+  void* attributes;
+  unsigned count;
+} LaunchConfig; /* cudaLaunchConfig_t */
 
 typedef struct {
   Dim3 grid, block;
   unsigned shared;
   Stream hStream;
-} DriverLaunchConfig; /* CUlaunchConfig, likewise */
+  void* attributes;
+  unsigned count;
+} DriverLaunchConfig; /* CUlaunchConfig */
 
 typedef struct {
   int type, id;
