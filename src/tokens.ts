@@ -44,7 +44,7 @@ export interface IKernelKey {
 export interface IKernelNotice {
   /** A finished report of a remedy that ran on this kernel, from any client. */
   readonly report: Report;
-  /** Seconds since the epoch. */
+  /** When the run ended, in seconds since the epoch by the server’s clock. */
   readonly at: number;
 }
 
@@ -114,12 +114,6 @@ export interface IVramModel extends IDisposable {
 
   /** Run remedies; resolves with the finished report, progress comes on `reported`. */
   run(kernelId: string, request: RunRequest): Promise<Report>;
-
-  /**
-   * Make a finished report known that came about here, not on the server: `reported` and `notice`
-   * bring it to this browser's views as they bring every other.
-   */
-  announce(report: Report): void;
 
   /** Cancel a run that waits, or stop one after the step under way. */
   cancel(kernelId: string): Promise<void>;

@@ -265,6 +265,8 @@ class HolderInKernel(Struct, kw_only=True):
     """The notebook's variable that may be deleted for it, else None."""
     gain: Bytes | None = None
     """What deleting ``name`` alone returns; less than ``bytes`` where others refer to it too."""
+    also: list[str] = field(default_factory=list)
+    """Some other names that lead to the same memory."""
 
 
 class Remains(Struct, kw_only=True):
@@ -359,6 +361,9 @@ class RunStep(Struct, kw_only=True, forbid_unknown_fields=True):
     """``end-children``: which."""
     place: Annotated[str, Meta(max_length=200)] | None = None
     """``restart``: a GPU's uuid, or ``cpu``."""
+    by_page: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    """``restart``: the page that asks restarts the kernel itself, as only it can tell its documents,
+    once ``Step.by_page`` is this, which is its own. The server chooses the place, and measures."""
     budget: Annotated[int, Meta(gt=0)] | None = None
 
 
@@ -380,6 +385,8 @@ class Step(Struct, kw_only=True):
     """By the frameworks' own account; empty for steps outside the kernel."""
     seconds: float | None = None
     text: str | None = None
+    by_page: str | None = None
+    """The page that asked by this may restart the kernel now: what it held was noted."""
 
 
 class Report(Struct, kw_only=True, tag_field="type", tag="report"):

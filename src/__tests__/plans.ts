@@ -50,6 +50,7 @@ export function holder(
     count: 1,
     name: label,
     gain: gib(size),
+    also: [],
     ...change
   };
 }
@@ -163,6 +164,7 @@ export function step(
     frameworks_after: {},
     seconds: 0.1,
     text: null,
+    by_page: null,
     ...change
   };
 }

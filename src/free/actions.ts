@@ -43,7 +43,7 @@ export class FreeActions {
     private _core: TranslationBundle
   ) {
     this._trans = _language.trans;
-    this._runner = new KernelRunner(_model, _app, this._trans);
+    this._runner = new KernelRunner(_model, _app);
   }
 
   /** Open the plan; resolves when the dialog is closed. */

@@ -1,18 +1,13 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
 import type { Widget } from '@lumino/widgets';
-import type { Holder, Report, RunRequest, Survivor } from '../service/wire';
-import { SCHEMA } from '../service/wire';
-import { sumOfAll } from '../sums';
+import type { Report, RunRequest } from '../service/wire';
 import type { IVramModel } from '../tokens';
 
-const PATIENCE = 10000;
-
-/** Milliseconds between two looks. */
-const PAUSE = 500;
+/** Milliseconds in which the server has surely noted what a kernel holds. */
+const PATIENCE = 4000;
 
 /** Runs remedies on a kernel; rejects with a sentence. */
 export interface IKernelRunner {
@@ -26,20 +21,18 @@ export interface IKernelRunner {
 }
 
 /**
- * Runs remedies through the server, except a restart of a kernel that a document in this browser
- * has open.
+ * Runs remedies through the server, except that core restarts a kernel which a document in this
+ * browser has open.
  *
  * #### Notes
  * A restart that the server does by itself leaves an open notebook behind: its running cells stay
  * at `[*]` and its status at "starting" (seen with JupyterLab 4.6). Core's own restart tells the
- * document, so that one is used there; what came back is then read from the same driver readings.
+ * document; the server measures it as every other, so that all clients are told.
  */
 export class KernelRunner implements IKernelRunner {
   constructor(
     private _model: IVramModel,
     private _app: JupyterFrontEnd,
-    private _trans: TranslationBundle,
-    /** Milliseconds that the old processes' memory may take to go. */
     private _patience = PATIENCE
   ) {}
 
@@ -75,18 +68,8 @@ export class KernelRunner implements IKernelRunner {
     request: RunRequest,
     context: ISessionContext | undefined
   ): Promise<Report> {
-    const [first, ...others] = request.remedies;
-    if (first.id === 'restart' && others.length === 0 && context) {
-      if (first.place) {
-        // Only the server can choose the place, so it restarts first.
-        const report = await this._model.run(kernelId, request);
-        await context.restartKernel();
-        return report;
-      }
-      const report = await this._restart(kernelId, context);
-      // The server knows nothing of it.
-      this._model.announce(report);
-      return report;
+    if (context && request.remedies.some(({ id }) => id === 'restart')) {
+      return this._restart(kernelId, request, context);
     }
     const report = await this._model.run(kernelId, request);
     if (request.remedies.some(step => step.id === 'shutdown')) {
@@ -99,93 +82,38 @@ export class KernelRunner implements IKernelRunner {
 
   private async _restart(
     kernelId: string,
+    request: RunRequest,
     context: ISessionContext
   ): Promise<Report> {
     const model = this._model;
-    await model.refresh();
-    const startedAt = Date.now();
-    const takenAt = model.snapshot?.taken_at ?? 0;
-    const kernel = model.kernel(kernelId);
-    const before = kernel?.bytes ?? null;
-    const process = kernel?.pids[0];
-    const old = holdersOf(model, kernelId);
-    await context.restartKernel();
-    // The server may answer with a reading that is half an interval old.
-    const fresh =
-      takenAt +
-      (Date.now() - startedAt) / 1000 +
-      (model.config?.interval ?? 1) / 2;
-    const left = await this._whenGone(old, fresh);
-    const now = model.kernel(kernelId);
-    // `restartKernel` keeps its failure to the console: see by the process.
-    const same =
-      left !== null && process !== undefined && now?.pids[0] === process;
-    const after = same
-      ? (now?.bytes ?? null)
-      : left && sumOfAll(left.map(({ bytes }) => bytes));
-    const freed =
-      same || before === null || after === null
-        ? null
-        : Math.max(0, before - after);
-    return {
-      type: 'report',
-      version: model.snapshot?.version ?? '',
-      schema: SCHEMA,
-      kernel_id: kernelId,
-      run_id: UUID.uuid4(),
-      finished: true,
-      waiting: false,
-      at: model.snapshot?.taken_at ?? fresh,
-      steps: [
-        {
-          id: 'restart',
-          ok: !same,
-          before,
-          after,
-          freed,
-          freed_by: 'driver',
-          frameworks_before: {},
-          frameworks_after: {},
-          seconds: (Date.now() - startedAt) / 1000,
-          text: same
-            ? this._trans.__(
-                'The kernel still runs as the same process: it did not restart.'
-              )
-            : null
-        }
-      ],
-      freed,
-      expected: before,
-      remains: { bytes: after, why: null },
-      survivors: same || left === null ? [] : left.map(asSurvivor)
+    const me = UUID.uuid4();
+    let restarting: Promise<void> | null = null;
+    const restart = (): void => {
+      // Its failure goes to the console; the report tells that nothing was restarted.
+      restarting ??= context.restartKernel();
     };
-  }
-
-  /**
-   * Poll until none of the processes holds memory; resolves with those that still do, or null if
-   * no reading was taken since `fresh` (the server's clock).
-   */
-  private async _whenGone(
-    processes: readonly Holder[],
-    fresh: number
-  ): Promise<Holder[] | null> {
-    const deadline = Date.now() + this._patience;
-    for (;;) {
-      await this._model.refresh();
-      const { snapshot } = this._model;
-      const read = snapshot?.state === 'ok' && snapshot.taken_at >= fresh;
-      const left = (snapshot?.holders ?? []).filter(holder =>
-        processes.some(
-          old =>
-            old.gpu === holder.gpu &&
-            old.pid === holder.pid &&
-            old.started_at === holder.started_at
-        )
-      );
-      if ((read && left.length === 0) || Date.now() >= deadline) {
-        return read ? left : null;
+    const onReported = (_: IVramModel, { steps }: Report): void => {
+      if (steps.some(({ by_page, ok }) => by_page === me && ok === null)) {
+        restart();
       }
-      await new Promise(resolve => setTimeout(resolve, PAUSE));
+    };
+    model.reported.connect(onReported);
+    // Reports come only while somebody looks, and never to a page that is paused.
+    const watch = model.watch();
+    const unheard = setTimeout(restart, this._patience);
+    try {
+      const report = await model.run(kernelId, {
+        ...request,
+        remedies: request.remedies.map(step =>
+          step.id === 'restart' ? { ...step, by_page: me } : step
+        ) as RunRequest['remedies']
+      });
+      await restarting;
+      return report;
+    } finally {
+      clearTimeout(unheard);
+      watch.dispose();
+      model.reported.disconnect(onReported);
     }
   }
 }
@@ -207,15 +135,4 @@ export function openWidget(
 function contextOf(widget: Widget | null): ISessionContext | undefined {
   return (widget as { sessionContext?: ISessionContext } | null)
     ?.sessionContext;
-}
-
-function holdersOf(model: IVramModel, kernelId: string): Holder[] {
-  return (model.snapshot?.holders ?? []).filter(
-    holder => holder.kernel_id === kernelId && holder.kind === 'kernel'
-  );
-}
-
-function asSurvivor(holder: Holder): Survivor {
-  const { pid, started_at, name, gpu, bytes } = holder;
-  return { pid, started_at, name, gpu, bytes };
 }

@@ -162,33 +162,12 @@ export class VramModel implements IVramModel {
 
   async run(kernelId: string, request: RunRequest): Promise<Report> {
     const report = await this._client.run(kernelId, request);
-    this.announce(report);
+    this._onReport(report);
     return report;
   }
 
-  announce(report: Report): void {
-    // The run's own answer and the stream bring the same report, in any order.
-    if (this._notices.get(report.kernel_id)?.report.run_id === report.run_id) {
-      return;
-    }
-    if (report.finished) {
-      this._notices.set(report.kernel_id, { report, at: report.at });
-      if (this._running.get(report.kernel_id)?.run_id === report.run_id) {
-        this._running.delete(report.kernel_id);
-      }
-      this._plans.delete(report.kernel_id);
-    } else {
-      this._running.set(report.kernel_id, report);
-    }
-    this._emit();
-    // Who connects late is told of the last runs: what is long done is no news.
-    if (!report.finished || report.at > this._serverTime - NEWS) {
-      this._reported.emit(report);
-    }
-  }
-
   async cancel(kernelId: string): Promise<void> {
-    this.announce(await this._client.cancel(kernelId));
+    this._onReport(await this._client.cancel(kernelId));
   }
 
   end(pid: number, startedAt: number): Promise<Ended> {
@@ -218,11 +197,32 @@ export class VramModel implements IVramModel {
         this._onSnapshot(message);
         break;
       case 'report':
-        this.announce(message);
+        this._onReport(message);
         break;
       case 'config':
         this._onConfig(message.config);
         break;
+    }
+  }
+
+  private _onReport(report: Report): void {
+    // The run's own answer and the stream bring the same report, in any order.
+    if (this._notices.get(report.kernel_id)?.report.run_id === report.run_id) {
+      return;
+    }
+    if (report.finished) {
+      this._notices.set(report.kernel_id, { report, at: report.at });
+      if (this._running.get(report.kernel_id)?.run_id === report.run_id) {
+        this._running.delete(report.kernel_id);
+      }
+      this._plans.delete(report.kernel_id);
+    } else {
+      this._running.set(report.kernel_id, report);
+    }
+    this._emit();
+    // Who connects late is told of the last runs: what is long done is no news.
+    if (!report.finished || report.at > this._serverTime - NEWS) {
+      this._reported.emit(report);
     }
   }
 

@@ -213,6 +213,7 @@ export interface HolderInKernel {
   count: number;
   name: string | null;
   gain: number | null;
+  also: string[];
 }
 /**
  * How far the kernel's objects were looked at.
@@ -455,6 +456,7 @@ export interface RunStep {
   all?: boolean | null;
   pids?: number[] | null;
   place?: string | null;
+  by_page?: string | null;
   budget?: number | null;
 }
 export interface Report {
@@ -499,6 +501,7 @@ export interface Step {
   };
   seconds: number | null;
   text: string | null;
+  by_page: string | null;
 }
 export interface EndRequest {
   pid: number;

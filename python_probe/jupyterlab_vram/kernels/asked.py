@@ -32,6 +32,7 @@ _TAKES: dict[str, wire.RemedyId] = {
     "all": "unpin-outputs",
     "pids": "end-children",
     "place": "restart",
+    "by_page": "restart",
 }
 """A step's own field to the only remedy that has it; with any other it is another request."""
 

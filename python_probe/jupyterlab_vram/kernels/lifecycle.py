@@ -29,6 +29,9 @@ RETURN_LIMIT = 10.0
 _PASSING: frozenset[wire.State] = frozenset({"timeout", "starting"})
 """Without a reading now, but perhaps with one before ``RETURN_LIMIT``."""
 
+PAGE_LIMIT = 30.0
+"""Seconds in which a page that may restart a kernel has done it."""
+
 Read = Callable[[], Awaitable[wire.Snapshot]]
 """A fresh reading of the driver."""
 
@@ -63,6 +66,21 @@ async def restart(registry: KernelRegistry, kernel: KnownKernel) -> None:
         # The manager reports a new kernel that doesn't come up by the "dead" state, too; nobody
         # awaits this, so take its error before Python complains that nobody did.
         answered.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def restarted(registry: KernelRegistry, kernel: KnownKernel) -> None:
+    """Wait until a page has restarted it.
+
+    Raises:
+        KernelGone, KernelRefused
+    """
+    deadline = time.monotonic() + PAGE_LIMIT
+    while time.monotonic() < deadline:
+        process = (await registry.get(kernel.id)).process
+        if process is not None and process != kernel.process:
+            return
+        await asyncio.sleep(LOOK)
+    raise KernelRefused("The page did not restart the kernel: it is the same process as before.")
 
 
 async def shut_down(registry: KernelRegistry, kernel: KnownKernel) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from .. import wire
 from ..format import gib
@@ -62,9 +62,16 @@ async def end_children(
 
 
 async def end_process(
-    tools: Tools, kernel: KnownKernel, asked: wire.RunStep, step: wire.Step
+    tools: Tools,
+    kernel: KnownKernel,
+    asked: wire.RunStep,
+    step: wire.Step,
+    tell: Callable[[str], object],
 ) -> OldProcesses:
     """Restart or shut down; gives the processes whose memory is to be back soon.
+
+    Args:
+        tell: reports the step as it is now.
 
     Raises:
         KernelGone, KernelRefused
@@ -75,14 +82,23 @@ async def end_process(
     step.before = before.by_driver
     old = await OldProcesses.of(kernel, before.holders)
     tools.insights.forget(kernel.id)
+
+    async def restart() -> None:
+        if asked.by_page:
+            step.by_page = asked.by_page
+            tell("Restarting…")
+            await lifecycle.restarted(tools.registry, kernel)
+        else:
+            await lifecycle.restart(tools.registry, kernel)
+
     if asked.id == "shutdown":
         await lifecycle.shut_down(tools.registry, kernel)
         step.text = "The kernel was shut down."
     elif asked.place is None:
-        await lifecycle.restart(tools.registry, kernel)
+        await restart()
         step.text = "The kernel was restarted."
     else:
-        step.text = await _restart_at(tools, kernel, asked.place)
+        step.text = await _restart_at(tools, kernel, asked.place, restart)
     return old
 
 
@@ -109,11 +125,13 @@ async def _end(pid: int, started_at: float, snapshot: wire.Snapshot) -> tuple[bo
     return ended.ended, ended.text
 
 
-async def _restart_at(tools: Tools, kernel: KnownKernel, where: str) -> str:
+async def _restart_at(
+    tools: Tools, kernel: KnownKernel, where: str, restart: Callable[[], Awaitable[None]]
+) -> str:
     manager = tools.registry.kernel_manager.get_kernel(kernel.id)
     before = place.choose(manager, where)
     try:
-        await lifecycle.restart(tools.registry, kernel)
+        await restart()
     except BaseException:
         place.undo(manager, before)
         raise

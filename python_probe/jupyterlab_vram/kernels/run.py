@@ -142,7 +142,7 @@ class Run:
                 self._tools, self._kernel, self._started, step
             )
         elif asked.id in ENDS_PROCESS:
-            old = await outside.end_process(self._tools, self._kernel, asked, step)
+            old = await outside.end_process(self._tools, self._kernel, asked, step, self.tell)
             self.tell("Checking that the memory is back…")
             self._report.survivors = await outside.see_it_returned(self._tools, old, step)
         else:

@@ -130,13 +130,16 @@ describe('badgeState', () => {
 
   it('says what was done and when, before what a click does', async () => {
     await state('llm-eval', panel());
-    model.announce({
-      ...report([
-        step('release-cache', 3.8),
-        step('unpin-outputs', null, { ok: false })
-      ]),
-      kernel_id: 'llm-eval'
-    });
+    server.answers['POST kernels/llm-eval/remedies'] = {
+      body: {
+        ...report([
+          step('release-cache', 3.8),
+          step('unpin-outputs', null, { ok: false })
+        ]),
+        kernel_id: 'llm-eval'
+      }
+    };
+    await model.run('llm-eval', { remedies: [{ id: 'release-cache' }] });
     const lines = badgeState(model, 'llm-eval', LANGUAGE)!.tip.lines;
     expect(plain(lines)).toEqual([
       expect.stringMatching(

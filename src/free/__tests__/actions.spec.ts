@@ -1,7 +1,7 @@
 import { Dialog, Notification } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
-import { gib, TAKEN_AT } from '../../__tests__/mockup';
+import { gib } from '../../__tests__/mockup';
 import { KERNEL, report, step } from '../../__tests__/plans';
 import { VramRequestError } from '../../service/client';
 import { CommandIDs } from '../../tokens';
@@ -217,99 +217,78 @@ describe('at once', () => {
 });
 
 describe('a restart of an open notebook', () => {
-  /** The kernel as the server sees it before and after core restarted it. */
-  function openNotebook(newPid: number, left: number[]): { restarts: number } {
-    const seen = { restarts: 0 };
-    const holders = [2101, 2102].map(pid => ({
-      ...model.snapshot!.holders[0],
-      gpu: 'GPU-0',
-      kind: 'kernel' as const,
-      kernel_id: KERNEL,
-      pid,
-      started_at: 5,
-      bytes: gib(5.6)
-    }));
-    const read = (pid: number, pids: number[], takenAt: number) => {
-      model.snapshot = {
-        ...model.snapshot!,
-        taken_at: takenAt,
-        holders: holders.filter(each => pids.includes(each.pid)),
-        kernels: [
-          {
-            ...model.kernel(KERNEL)!,
-            pids: [pid],
-            bytes: gib(5.6 * pids.length)
-          }
-        ]
-      };
-    };
-    read(2101, [2101, 2102], TAKEN_AT);
-    model.onRefresh = () => {
-      if (seen.restarts > 0) {
-        read(newPid, left, TAKEN_AT + 60);
-      }
+  let restarts: number;
+
+  /** What the server tells while it waits for the page that asked by this. */
+  function underWay(by_page: string | null): void {
+    const now = step('restart', null, { ok: null, by_page });
+    model.reported.emit(report([now], { finished: false }));
+  }
+
+  beforeEach(() => {
+    restarts = 0;
+    const restartKernel = async () => {
+      restarts++;
     };
     start([
       {
         id: 'doc',
-        sessionContext: {
-          session: { kernel: { id: KERNEL } },
-          restartKernel: async () => {
-            seen.restarts++;
-          }
-        }
+        sessionContext: { session: { kernel: { id: KERNEL } }, restartKernel }
       }
     ]);
-    return seen;
-  }
+  });
 
-  it('goes through the notebook, and is measured all the same', async () => {
-    const seen = openNotebook(3000, []);
-    const known: (number | null)[] = [];
-    model.reported.connect((_, { freed }) => known.push(freed));
+  it('goes through the notebook, once the server has noted what it holds', async () => {
+    model.onRun = async ({ remedies: [{ by_page }] }) => {
+      expect(by_page).toBeTruthy();
+      underWay(null);
+      underWay('another page');
+      expect(restarts).toBe(0);
+      underWay(by_page!);
+      underWay(by_page!);
+      return report([step('restart', 11.2)]);
+    };
     const done = actions.restart(KERNEL);
     await answer(true);
     await done;
-    expect(seen.restarts).toBe(1);
-    expect(known).toEqual([gib(11.2)]);
-    expect(model.requests).toEqual([]);
+    expect(restarts).toBe(1);
     expect(toasts()[0].message).toBe(
       size('embeddings.ipynb restarted. Freed 11.2 GiB.')
     );
+    expect(model.watches).toBe(0);
+    underWay(model.requests[0].remedies[0].by_page!);
+    expect(restarts).toBe(1);
   });
 
-  it('notices that the process is the same', async () => {
-    openNotebook(2101, []);
-    const done = actions.restart(KERNEL);
-    await answer(true);
-    await done;
-    expect(toasts()[0].type).toBe('error');
-    expect(toasts()[0].message).toContain('did not restart');
+  it('leaves the place to the server, and restarts once', async () => {
+    model.onRun = async ({ remedies: [{ place, by_page }] }) => {
+      expect(place).toBe('cpu');
+      underWay(by_page!);
+      return report([step('restart', 11.2)]);
+    };
+    const runner = new KernelRunner(model, app);
+    await runner.run(KERNEL, { remedies: [{ id: 'restart', place: 'cpu' }] });
+    expect(restarts).toBe(1);
   });
 
-  it('names what survives, after waiting for it', async () => {
-    openNotebook(3000, [2102]);
-    const runner = new KernelRunner(model, app, trans, 600);
-    const started = Date.now();
-    const { freed, remains, survivors, steps } = await runner.run(KERNEL, {
-      remedies: [{ id: 'restart' }]
-    });
-    expect(Date.now() - started).toBeGreaterThan(500);
-    expect(steps[0].ok).toBe(true);
-    expect(freed).toBe(gib(11.2) - gib(5.6));
-    expect(remains.bytes).toBe(gib(5.6));
-    expect(survivors.map(({ pid }) => pid)).toEqual([2102]);
+  it('happens also on a page that gets no reports', async () => {
+    model.onRun = async () => {
+      await until('restart', () => restarts === 1);
+      return report([step('restart', 11.2)]);
+    };
+    const runner = new KernelRunner(model, app, 20);
+    await runner.run(KERNEL, { remedies: [{ id: 'restart' }] });
   });
 
-  it('does not guess where no reading came after it', async () => {
-    openNotebook(3000, []);
-    model.onRefresh = () => undefined;
-    const runner = new KernelRunner(model, app, trans, 0);
-    const { freed, steps } = await runner.run(KERNEL, {
-      remedies: [{ id: 'restart' }]
-    });
-    expect(steps[0].ok).toBe(true);
-    expect(freed).toBeNull();
+  it('does not happen where the server refuses', async () => {
+    model.onRun = () =>
+      Promise.reject(new VramRequestError('refused', 'It is being freed.'));
+    const runner = new KernelRunner(model, app, 20);
+    await expect(
+      runner.run(KERNEL, { remedies: [{ id: 'restart' }] })
+    ).rejects.toThrow('It is being freed.');
+    await new Promise(resolve => setTimeout(resolve, 60));
+    expect(restarts).toBe(0);
   });
 });
 

@@ -59,9 +59,6 @@ export class FakeModel implements IVramModel {
     this.requests.push(request);
     return this.onRun(request, kernelId);
   }
-  announce(report: Report): void {
-    this.reported.emit(report);
-  }
   running(): Report | null {
     return null;
   }

@@ -121,10 +121,6 @@ export class FakeModel implements IVramModel {
     return Promise.reject(new Error('The panel runs nothing.'));
   }
 
-  announce(report: Report): void {
-    this.reported.emit(report);
-  }
-
   cancel(): Promise<void> {
     return Promise.reject(new Error('The panel cancels nothing.'));
   }
