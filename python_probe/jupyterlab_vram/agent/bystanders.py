@@ -24,6 +24,14 @@ HARMLESS = {"tqdm", "torch._inductor.compile_worker.subproc_pool", "vllm"}
 engines' processes."""
 _REQUESTS = {"do_execute", "do_complete", "do_inspect", "do_apply", "do_clear", "process_request"}
 _SHOWN = 3
+_STEPS = ("TaskStepMethWrapper", "TaskWakeupMethWrapper")
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+
+# The interpreter's own: to ask an object, or a class with a metaclass, may run the user's code.
+_type: Any = type
+_partial: Any = partial
+_class_name = _type.__dict__["__name__"].__get__
+_FUNC, _ARGS = _partial.func.__get__, _partial.args.__get__
 
 
 def others(kernel: Any) -> list[str]:
@@ -150,12 +158,13 @@ def _callbacks(kernel: Any) -> list[str]:
     waiting = getattr(loop, "_scheduled", None)
     if waiting is None:
         return [f"unknown ones of {type(loop).__name__}"]
-    called: list[Any] = []
+    found = []
     for handle in (*waiting, *loop._ready):
         if not handle.cancelled():
-            called += [handle._callback, *(handle._args or ())]
-    called += [callback for _, callback in list(kernel.io_loop.handlers.values())]
-    return [name for name in map(_foreign, called) if name] + _connections(loop)
+            found.append(_foreign(handle._callback))
+            found += [_foreign(argument, False) for argument in handle._args or ()]
+    found += [_foreign(callback) for _, callback in list(kernel.io_loop.handlers.values())]
+    return [name for name in found if name] + _connections(loop)
 
 
 def _connections(loop: Any) -> list[str]:
@@ -164,43 +173,59 @@ def _connections(loop: Any) -> list[str]:
     found = []
     for key in list(selector.get_map().values()) if selector is not None else []:
         for called in (handle._callback for handle in key.data if handle is not None):
-            if called.__name__ != "_read_from_self" and not _module(called).startswith("tornado."):
+            if _name(called) != "_read_from_self" and not _module(called).startswith("tornado."):
                 found.append("a connection")
     return found
 
 
-def _foreign(called: Any) -> str:
-    """The name of a function that isn't the kernel's own; "" if it is, or is no function."""
+def _foreign(called: Any, runs: bool = True) -> str:
+    """The name of code that isn't the kernel's own; "" if it is.
+
+    Args:
+        runs: False for an argument, which only a function or method says to be code.
+    """
     kind = type(called)
-    if kind is partial:
-        for part in (called.func, *called.args):
-            name = _foreign(part)
-            if name:
-                return name
-        return ""
+    if issubclass(kind, partial):
+        function, arguments = _FUNC(called), _ARGS(called)
+        names = [_foreign(function), *(_foreign(argument, False) for argument in arguments)]
+        return next(filter(None, names), "")
     if kind is types.MethodType:
-        periodic = type(called.__self__)
-        if periodic.__name__ == "PeriodicCallback" and periodic.__module__ == "tornado.ioloop":
+        periodic = sys.modules["tornado.ioloop"].PeriodicCallback
+        if issubclass(type(called.__self__), periodic):
             return _foreign(called.__self__.callback)
-    if kind not in (types.FunctionType, types.MethodType, types.BuiltinFunctionType):
-        # A task's next step, whose code is among the tasks; or an argument.
-        return ""
+    if not _is_function(kind):
+        # A task's next step has its code among the tasks.
+        return "" if not runs or _class_name(kind) in _STEPS else _name(called)
     module = _module(called)
     if module.partition(".")[0] in OWN or module == "_asyncio" or _is_task_step(called):
         return ""
-    return _short(called.__name__)
+    return _name(called)
+
+
+def _is_function(kind: type) -> bool:
+    return any(kind is own for own in (*_FUNCTIONS, types.MethodType))
 
 
 def _is_task_step(called: Any) -> bool:
-    owner = getattr(called, "__self__", None) if type(called) is types.BuiltinFunctionType else None
-    return type(owner).__module__ in ("_asyncio", "asyncio.tasks", "asyncio.futures")
+    if type(called) is not types.BuiltinFunctionType:
+        return False
+    module = _type.__dict__["__module__"].__get__(type(called.__self__))
+    return module in ("_asyncio", "asyncio.tasks", "asyncio.futures")
+
+
+def _name(called: Any) -> str:
+    if type(called) is types.MethodType:
+        called = called.__func__
+    if any(type(called) is kind for kind in _FUNCTIONS):
+        return _short(called.__name__)
+    return _short(_class_name(type(called)))
 
 
 def _module(called: Any) -> str:
     """Where a function or method is from; "" for anything else, which may be of any class."""
     if type(called) is types.MethodType:
         called = called.__func__
-    if type(called) in (types.FunctionType, types.BuiltinFunctionType):
+    if any(type(called) is kind for kind in _FUNCTIONS):
         return str(called.__module__)
     return ""
 

@@ -64,6 +64,23 @@ async def test_there_and_back(
 
 
 @GENERATIONS
+async def test_a_class_of_the_users_is_asked_nothing(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    notebook = await start(kind)
+    hostile = """
+class Kind(type):
+    def __eq__(cls, other): raise RuntimeError
+    def __hash__(cls): raise RuntimeError
+class Thing(metaclass=Kind): pass
+things = [Thing()]
+"""
+    await parked(notebook, channel, DATA + hostile)
+    assert (await done(notebook, channel, "restore")).ok
+    assert await notebook.evaluate(SIZES) == FULL
+
+
+@GENERATIONS
 async def test_a_cell_finds_everything_back(start: Any, channel: KernelChannel, kind: str) -> None:
     notebook = await start(kind)
     await parked(notebook, channel)

@@ -14,9 +14,10 @@ from jupyterlab_vram.simulated.ledger import Ledger
 from park_user import DATA, EXECUTE, FULL, answer, done, held, installed, is_parked
 
 ALIVE = """
-import asyncio, signal, threading, time, _thread
+import asyncio, signal, socket, threading, time, _thread
 from concurrent.futures import ThreadPoolExecutor
-from tornado.ioloop import PeriodicCallback
+from functools import lru_cache, partial
+from tornado.ioloop import IOLoop, PeriodicCallback
 
 threading.Thread(target=time.sleep, args=(99,), daemon=True, name='loader').start()
 timer = threading.Timer(99, print); timer.name = 'saver'; timer.start()
@@ -63,6 +64,39 @@ async def test_code_that_needs_no_request_is_named(
     assert failed.text == f"Not parked; nothing was changed. {' '.join(checked.refused)}"
     assert held(tmp_path, notebook) == before
     assert not await is_parked(notebook, channel)
+
+
+CALLED = {
+    "loop.call_later(99, redraw)": "redraw",
+    "loop.call_later(99, Saver())": "Saver",
+    "loop.call_later(99, types.MethodType(Saver(), 1))": "Saver",
+    "IOLoop.current().call_later(99, lru_cache(redraw))": "_lru_cache_wrapper",
+    "again = PeriodicCallback(redraw, 99000); again.start()": "redraw",
+    "server = await asyncio.start_server(print, '127.0.0.1', 0)": "a connection",
+    "ends = socket.socketpair(); loop.add_reader(ends[0], partial(redraw))": "a connection",
+}
+
+
+async def test_whatever_can_be_called_back_is_named(start: Any, channel: KernelChannel) -> None:
+    imports, _, _ = ALIVE.partition("threading.Thread(")
+    hostile = """
+class Kind(type):
+    def __eq__(cls, other): raise RuntimeError
+    def __hash__(cls): raise RuntimeError
+class Saver(metaclass=Kind):
+    def __call__(self): pass
+    def __getattr__(self, name): raise RuntimeError
+def redraw(): pass
+loop = asyncio.get_event_loop()
+"""
+    for code, name in CALLED.items():
+        notebook = await start()
+        await installed(notebook, channel, f"{DATA}{imports}import types\n{hostile}{code}; None")
+        checked = await channel.park_check(notebook.kernel_id)
+        assert isinstance(checked, ParkCheck) and checked.ok, (code, checked)
+        (refused,) = checked.refused
+        assert refused.startswith("One timer or callback") and f"({name})" in refused, code
+        notebook.kernel.provisioner.process.kill()
 
 
 @GENERATIONS
