@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 NAME = "cupy"
-MODULE = "cupy"
 
 
 def loaded() -> Any:

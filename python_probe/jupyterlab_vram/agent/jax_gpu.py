@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 NAME = "jax"
-MODULE = "jax"
 # Flax's, Equinox's and Keras's: JAX has none itself.
 MODELS = (
     "flax.nnx.module.Module",

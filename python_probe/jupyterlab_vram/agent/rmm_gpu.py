@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 NAME = "rmm"
-MODULE = "rmm"
 KEEPS = (
     "RMM's pool keeps what it once took until the process ends: what is deleted here is free for "
     "this notebook's next buffers, and other programs gain nothing."

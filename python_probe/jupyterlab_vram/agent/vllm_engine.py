@@ -12,7 +12,6 @@ import sys
 from typing import Any
 
 NAME = "vllm"
-MODULE = "vllm"
 KEEPS = (
     "vLLM takes most of the GPU for its cache and keeps it until its engine ends; deleting the LLM "
     "often doesn't end it. End the engine's process, or restart the kernel."
