@@ -2,12 +2,15 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILanguage } from './language';
 import type { HolderInKernel } from './service/wire';
 
-/** What a holder is, beside its name: `Tensor float32 · 1 730 000 × 512`. */
+/**
+ * What a holder is, beside its name: `Tensor float32 · 1 730 000 × 512`, and by which other names
+ * it would stay.
+ */
 export function holderKind(
   { trans, locale }: ILanguage,
   holder: HolderInKernel
 ): string {
-  const { kind, dtype, shape, count } = holder;
+  const { kind, dtype, shape, count, also } = holder;
   const number = new Intl.NumberFormat(locale, { useGrouping: true });
   const parts = [dtype === null ? kind : trans.__('%1 %2', kind, dtype)];
   if (shape !== null && shape.length > 0) {
@@ -15,6 +18,11 @@ export function holderKind(
   }
   if (count > 1) {
     parts.push(trans._n('%1 tensor', '%1 tensors', count));
+  }
+  if (also.length > 0) {
+    parts.push(
+      trans.__('also by %1', new Intl.ListFormat(locale).format(also))
+    );
   }
   return parts.filter(part => part !== '').join(' · ');
 }

@@ -86,9 +86,11 @@ export function PlanView(props: IPlanViewProps): JSX.Element {
           )}
         </p>
       ))}
-      {isInitial(plan, selection) && plan.remains.why && (
-        <p className="jp-Vram-FreeNote">{plan.remains.why}</p>
-      )}
+      {advice.length === 0 &&
+        isInitial(plan, selection) &&
+        plan.remains.why && (
+          <p className="jp-Vram-FreeNote">{plan.remains.why}</p>
+        )}
       <PoolHints advice={advice} onCopy={props.onCopy} language={language} />
     </>
   );

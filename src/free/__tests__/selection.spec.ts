@@ -1,5 +1,6 @@
 import { gib } from '../../__tests__/mockup';
 import { fullPlan, holder, HOLDERS, plan, remedy } from '../../__tests__/plans';
+import { holderKind } from '../../holders';
 import {
   amountOf,
   childrenOf,
@@ -13,6 +14,7 @@ import {
   type ISelection,
   type RemedyId
 } from '../selection';
+import { language } from './fakes';
 
 const select = (
   change: Partial<ISelection>,
@@ -118,6 +120,13 @@ describe('variables', () => {
       amountOf(open, select({ names: new Set(['a']) }), find(open, 'delete'))
     ).toEqual({ bytes: null, is: 'unknown' });
   });
+});
+
+it('tells by which other names memory would stay', () => {
+  const both = holder('batch', 1, { dtype: 'float32', also: ['x', 'Out[3]'] });
+  expect(holderKind(language, both)).toBe(
+    'Tensor float32 · also by x and Out[3]'
+  );
 });
 
 describe('processes', () => {
