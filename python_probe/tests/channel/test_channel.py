@@ -61,7 +61,7 @@ async def test_figures_come_while_a_cell_sleeps_and_it_stays_busy(
 ) -> None:
     notebook = await start(kind)
     await channel.install(notebook.kernel_id)
-    cell = await notebook.started("import time; time.sleep(3)")
+    cell = await notebook.started("import time; time.sleep(4)")
     states: list[str] = []
     notebook.kernel.observe(lambda change: states.append(change["new"]), "execution_state")
 
@@ -72,7 +72,7 @@ async def test_figures_come_while_a_cell_sleeps_and_it_stays_busy(
     assert isinstance(await channel.remedy(notebook.kernel_id, "collect"), Busy)
     await asyncio.sleep(0.3)
     assert states == []
-    assert took < 1
+    assert took < 3
 
     assert (await notebook.reply(cell))["status"] == "ok"
 
@@ -88,7 +88,7 @@ async def test_code_that_holds_pythons_lock_makes_it_silent(
 
     began = time.monotonic()
     assert isinstance(await channel.figures(notebook.kernel_id), Silent)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 3
 
     await notebook.reply(cell)
     await notebook.idle()
@@ -230,7 +230,7 @@ async def test_closing_waits_for_no_kernel(start: Any, channel: KernelChannel) -
     channel.close()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 2
     await notebook.reply(cell)
 
 

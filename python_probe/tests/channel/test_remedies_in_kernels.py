@@ -136,7 +136,7 @@ async def test_the_simulated_gpus_memory_comes_back(
     assert (total.context, total.peak) == (300 * MIB, 400 * MIB)
     (device,) = figures.frameworks["simulated"].devices
     assert (device.index, device.uuid) == (0, "GPU-51000000-0000-4000-8000-000000000001")
-    assert figures.seconds < 0.05
+    assert figures.seconds < 0.5
 
     collected = await channel.remedy(notebook.kernel_id, "collect")
     assert isinstance(collected, RemedyDone)

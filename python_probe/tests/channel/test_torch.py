@@ -47,7 +47,7 @@ async def test_torchs_memory_comes_back_and_asking_makes_no_context(
     assert (total.context, total.peak) == (None, 400 * MIB)
     (device,) = figures.frameworks["torch"].devices
     assert (device.index, device.uuid) == (0, ledger.state().devices[0].uuid)
-    assert figures.seconds < 0.05
+    assert figures.seconds < 0.5
 
     collected = await channel.remedy(notebook.kernel_id, "collect")
     assert isinstance(collected, RemedyDone) and collected.ok
@@ -87,7 +87,7 @@ async def test_a_kernel_with_torch_is_left_as_it_was(
     for _ in range(3):
         figures = await channel.figures(notebook.kernel_id)
         assert isinstance(figures, Figures) and figures.problems == {}
-        assert figures.seconds < 0.05
+        assert figures.seconds < 0.5
     assert len(figures.frameworks["torch"].devices) == 8
     scan = await channel.scan(notebook.kernel_id)
     assert isinstance(scan, Scan) and scan.ok, scan

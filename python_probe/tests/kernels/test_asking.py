@@ -133,15 +133,15 @@ async def test_a_busy_kernel_gets_no_code_and_one_that_has_it_is_asked_on(
     someone = await person()
     await someone.run(TAKE.format(gib=2))
     ledger.set_device(0, hide_processes=1)
-    await someone.begin("import time; time.sleep(2); y = simulated.empty(1 << 30, 'uint8')")
+    await someone.begin("import time; time.sleep(4); y = simulated.empty(1 << 30, 'uint8')")
     assert (await after_asking(asker, read, 1.0)).holders == []
     await someone.until_idle()
     assert (await someone.run(HAS_AGENT))["status"] == "error"
 
     [row] = (await after_asking(asker, read)).holders
     assert row.bytes == 3 * GIB + CONTEXT
-    await someone.begin("del x; simulated.empty_cache(); time.sleep(2)")
-    [row] = (await after_asking(asker, read, 0.7)).holders
+    await someone.begin("del x; simulated.empty_cache(); time.sleep(5)")
+    [row] = (await after_asking(asker, read, 2)).holders
     assert row.bytes == GIB + CONTEXT and someone.state == "busy"
     await someone.until_idle()
 
@@ -161,7 +161,7 @@ async def test_a_silent_kernels_last_answer_stays_with_its_age_and_holds_nothing
         started = time.monotonic()
         snapshot = await read()
         asker.look(snapshot)
-        assert time.monotonic() - started < 0.3
+        assert time.monotonic() - started < 0.9
         await asyncio.sleep(0.3)
     [kernel] = snapshot.kernels
     assert kernel.asked_at is not None and kernel.asked_at < begun

@@ -35,7 +35,7 @@ async def test_code_that_lets_nothing_else_in_is_known_by_its_silence(
     await asyncio.sleep(0.5)
     began = time.monotonic()
     plan = await door.plan(someone.kernel_id)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert plan.state == "silent"
     assert "lets nothing else in" in (plan.text or "")
     assert [remedy.id for remedy in plan.remedies if remedy.offered] == [

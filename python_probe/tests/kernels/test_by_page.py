@@ -87,5 +87,7 @@ async def test_only_a_restart_is_a_pages(remedies: Make, person: Open) -> None:
     someone = await person()
     with pytest.raises(NotOffered):
         await remedies().run(
-            someone.kernel_id, request(wire.RunStep(id="shutdown", by_page="this one")), lambda _: None
+            someone.kernel_id,
+            request(wire.RunStep(id="shutdown", by_page="this one")),
+            lambda _: None,
         )

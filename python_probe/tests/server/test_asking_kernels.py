@@ -49,7 +49,7 @@ async def test_only_while_somebody_looks(hidden_kernel, ask, jp_ws_fetch):
     await hidden_kernel()
     assert await told(ask) is None
     websocket = await jp_ws_fetch("jupyterlab-vram", "stream")
-    assert await told(ask, 10) == ("kernel", 2)
+    assert await told(ask, 60) == ("kernel", 2)
     websocket.close()
 
 
@@ -62,7 +62,7 @@ async def test_not_where_the_setting_is_off(hidden_kernel, ask, jp_ws_fetch):
     websocket = await jp_ws_fetch("jupyterlab-vram", "stream")
     assert await told(ask) is None
     await ask("config", method="PUT", body={**config, "ask_kernels": True})
-    assert await told(ask, 10) == ("kernel", 2)
+    assert await told(ask, 60) == ("kernel", 2)
     websocket.close()
 
 

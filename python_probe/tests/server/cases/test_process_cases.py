@@ -65,7 +65,7 @@ async def test_where_the_driver_names_nobody_the_kernels_tell(open_notebook, ask
 class TestIdle:
     @pytest.fixture
     def jp_server_config(self, jp_server_config):
-        culling = {"cull_idle_timeout": 4, "cull_interval": 1, "cull_connected": True}
+        culling = {"cull_idle_timeout": 8, "cull_interval": 1, "cull_connected": True}
         return {**jp_server_config, "MappingKernelManager": culling}
 
     async def test_a_closed_tab_keeps_its_kernel_which_is_culled_though_we_look(
@@ -83,7 +83,7 @@ class TestIdle:
         stream = await jp_ws_fetch("jupyterlab-vram", "stream")
         began = time.monotonic()
         while user.id in jp_serverapp.kernel_manager:
-            assert time.monotonic() - began < 15
+            assert time.monotonic() - began < 60
             code, plan = await ask("kernels", user.id, "plan")
             if code == 200:
                 assert (await user.seen())["last_activity"] == left["last_activity"], plan
