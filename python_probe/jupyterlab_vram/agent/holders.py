@@ -30,6 +30,8 @@ REMEDIES = {
 }
 SEVERAL = -1
 ATOMS = (type(None), str, bytes, bool, int, float)
+EXACT = 1 << 20
+"""Bytes by which what comes back may differ from what is counted."""
 ROUNDING = 512
 """Bytes to a multiple of which allocators round."""
 
@@ -79,15 +81,16 @@ def _scan(agent: Any) -> dict[str, Any]:
 
 
 class Storage:
-    """A piece of GPU memory: ``bytes`` on a ``device`` of the framework ``name``, the ids of the
-    ``arrays`` on it, the ``mask`` of the kinds of names that lead to it, and its ``owner``: the
-    only name if it is a variable's, None before any, else SEVERAL.
+    """A piece of GPU memory: ``bytes`` on a ``device`` of the framework ``name``, which has it by
+    its ``key``, the ids of the ``arrays`` on it, the ``mask`` of the kinds of names that lead to
+    it, and its ``owner``: the only name if it is a variable's, None before any, else SEVERAL.
     With ``more`` it may keep memory that isn't seen."""
 
-    __slots__ = ("arrays", "bytes", "device", "mask", "more", "name", "owner")
+    __slots__ = ("arrays", "bytes", "device", "key", "mask", "more", "name", "owner")
 
-    def __init__(self, name: str, size: int, device: int) -> None:
+    def __init__(self, name: str, key: Any, size: int, device: int) -> None:
         self.name = name
+        self.key = key
         self.bytes = size
         self.device = device
         self.arrays: list[int] = []
@@ -106,11 +109,12 @@ class Held:
         self._graph = graph
         marks = self._marks(children, roots)
         deep = {adapter.NAME for adapter, _ in frameworks if hasattr(adapter, "has_more")}
-        blocks = {
-            adapter.NAME: adapter.blocks(framework)
+        self._memory = {
+            adapter.NAME: adapter.memory(framework)
             for adapter, framework in frameworks
-            if hasattr(adapter, "blocks")
+            if hasattr(adapter, "memory")
         }
+        sizes = {name: memory.sizes for name, memory in self._memory.items() if memory is not None}
         found: dict[Any, Storage] = {}
         for key, (adapter, framework, storages) in graph.arrays.items():
             mask, owner = marks.get(key, (0, None))
@@ -119,8 +123,8 @@ class Held:
                 storage = found.get((name, identity))
                 if storage is None:
                     # What it was given is what comes back.
-                    size = blocks.get(name, {}).get(identity, size)
-                    storage = found[name, identity] = Storage(name, size, device)
+                    size = sizes.get(name, {}).get(identity, size)
+                    storage = found[name, identity] = Storage(name, identity, size, device)
                 storage.arrays.append(key)
                 storage.mask |= mask
                 storage.owner = _both(storage.owner, owner)
@@ -172,21 +176,37 @@ class Held:
         """Remedy to what it returns; ``rest`` is the bytes that nobody was found for."""
         gains = {}
         for remedy, mask in REMEDIES.items():
-            sure = most = 0
-            for storage in self.storages:
-                if storage.mask == mask:
-                    sure += storage.bytes
-                if storage.mask & ~UNSEEN == mask or storage.mask == UNSEEN:
-                    most += storage.bytes
+            sure = [storage for storage in self.storages if storage.mask == mask]
+            most = [
+                storage
+                for storage in self.storages
+                if storage.mask & ~UNSEEN == mask or storage.mask == UNSEEN
+            ]
+            dropped = sum(storage.bytes for storage in most)
+            returned = self._returned(most)
             if remedy in empty:
                 gains[remedy] = {"bytes": 0, "is": "exact"}
             elif rest is None or not complete:
-                gains[remedy] = {"bytes": most, "is": "unknown"}
-            elif sure == most + rest:
-                gains[remedy] = {"bytes": sure, "is": "exact"}
+                gains[remedy] = {"bytes": dropped, "is": "unknown"}
             else:
-                gains[remedy] = {"bytes": most + rest, "is": "at-most"}
+                # What stays may be in the same segments, which then stay, too.
+                exact = len(sure) == len(most) and not rest and dropped - returned <= EXACT
+                size = max(dropped, returned) + rest
+                gains[remedy] = {"bytes": size, "is": "exact" if exact else "at-most"}
         return gains
+
+    def _returned(self, storages: list[Storage]) -> int:
+        """Bytes that the driver gets back once these are free."""
+        total: int = 0
+        dropped: dict[str, set[Any]] = {}
+        for storage in storages:
+            if self._memory.get(storage.name) is None:
+                total += storage.bytes
+            else:
+                dropped.setdefault(storage.name, set()).add(storage.key)
+        for name, keys in dropped.items():
+            total += self._memory[name].returned(keys)
+        return total
 
 
 def _both(one: int | None, other: int | None) -> int | None:

@@ -11,16 +11,20 @@ those turned off. What an older torch can't tell is None.
 from __future__ import annotations
 
 import gc
-import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+
+    def sibling(name: str) -> Any:
+        """Another of the agent's files, see ``bootstrap.py``."""
+
 
 NAME = "torch"
 SESSION = "What torch.compile made is compiled anew when it is next called."
 MODELS = ("torch.nn.modules.module.Module",)
 OPTIMIZERS = ("torch.optim.optimizer.Optimizer",)
 
-_MIB = 1 << 20
 _NESTING = 4
 """Wrapper tensors within wrapper tensors that are looked into."""
 
@@ -57,7 +61,9 @@ def devices(torch: Any) -> list[dict[str, Any]]:
         return [row]
     gpu = getattr(torch, str(kind))
     figures = [gpu.memory_stats(index) for index in range(gpu.device_count())]
-    pages = _releasable(torch) if kind == "cuda" and _needs_segments(torch, figures) else None
+    allocator = sibling("torch_segments")
+    told = kind != "cuda" or not allocator.are_needed(torch, figures)
+    pages = None if told else allocator.releasable(torch)
     found = []
     for index, stats in enumerate(figures):
         live = stats.get("allocated_bytes.all.current")
@@ -113,19 +119,6 @@ def _limit(torch: Any, index: int) -> int | None:
     return int(fraction * torch.cuda.get_device_properties(index).total_memory)
 
 
-def _segments(torch: Any) -> list[dict[str, Any]]:
-    """The allocator's own list of what it got from the driver."""
-    try:
-        return list(torch.cuda.memory_snapshot(include_traces=False))
-    except TypeError:  # an older version
-        return list(torch.cuda.memory_snapshot())
-
-
-def _private(segment: dict[str, Any]) -> bool:
-    """Whether it belongs to a CUDA graph or a MemPool, whose free blocks nobody else gets."""
-    return tuple(segment.get("segment_pool_id", (0, 0))) != (0, 0)
-
-
 def _unsplit(stats: dict[str, int]) -> int | None:
     """Bytes of segments of which nothing is in use."""
     parts = [
@@ -136,48 +129,6 @@ def _unsplit(stats: dict[str, int]) -> int | None:
         return None
     reserved, active, split = parts
     return max(0, reserved - active - split)  # type: ignore[operator]
-
-
-def _needs_segments(torch: Any, figures: list[dict[str, int]]) -> bool:
-    """Whether the figures don't tell what a release gives back.
-
-    Not always read, because a list of all blocks can make Python collect all of its garbage, a
-    third of a second in a process that has imported much.
-    """
-    told = getattr(torch._C, "_accelerator_getAllocatorSettings", None)
-    settings = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "") if told is None else told()
-    return "expandable_segments:True" in settings.replace(" ", "") or any(
-        # what older versions don't tell
-        key.startswith("reserved_bytes_by_private_pools")
-        for stats in figures
-        for key in stats
-    )
-
-
-def _releasable(torch: Any) -> dict[int, int]:
-    """Device index to the bytes that ``empty_cache`` gives back: whole segments, and of expandable
-    ones whole pages."""
-    found: dict[int, int] = {}
-    for segment in _segments(torch):
-        if _private(segment):
-            continue
-        if segment.get("is_expandable"):
-            size = _free_pages(segment)
-        else:
-            size = 0 if segment["active_size"] else segment["total_size"]
-        found[segment["device"]] = found.get(segment["device"], 0) + size
-    return found
-
-
-def _free_pages(segment: dict[str, Any]) -> int:
-    page = 2 * _MIB if segment["segment_type"] == "small" else 20 * _MIB
-    at = size = 0
-    for block in segment["blocks"]:
-        end = at + block["size"]
-        if block["state"] == "inactive":
-            size += max(0, end // page - -(-at // page)) * page
-        at = end
-    return size
 
 
 def release(torch: Any) -> None:
@@ -203,7 +154,8 @@ def clear_session(torch: Any) -> None:
 
 
 def _has_graphs(torch: Any) -> bool:
-    if any(_private(segment) for segment in _segments(torch)):
+    allocator = sibling("torch_segments")
+    if any(map(allocator.is_private, allocator.segments(torch))):
         return True
     # One that needed no memory of its own has no pool to be seen.
     graph = torch.cuda.CUDAGraph
@@ -236,17 +188,12 @@ def places(torch: Any, obj: Any) -> list[tuple[int, int, int, Any]]:
     return [(address, *place) for address, place in found.items()]
 
 
-def blocks(torch: Any) -> dict[int, int]:
-    """Address to the bytes that the allocator has given, of what is in use: more than was asked
-    for. Empty where it doesn't tell."""
-    found = {}
-    for segment in _segments(torch) if _backend(torch) == "cuda" else ():
-        address = segment["address"]
-        for block in segment["blocks"]:
-            if block["state"] == "active_allocated":
-                found[address] = block["size"]
-            address += block["size"]
-    return found
+def memory(torch: Any) -> Any:
+    """What the allocator has, by a list of its own (``torch_segments.Memory``), or None."""
+    if _backend(torch) != "cuda":
+        return None
+    allocator = sibling("torch_segments")
+    return allocator.Memory(allocator.segments(torch))
 
 
 def gradient(torch: Any, obj: Any) -> Any:
@@ -412,16 +359,17 @@ def hidden(torch: Any) -> list[dict[str, Any]]:
     """
     if _backend(torch) != "cuda":
         return []
+    allocator = sibling("torch_segments")
     workspaces = _workspaces(torch)
     rows = []
     kept: dict[int, int] = {}
-    for segment in _segments(torch):
+    for segment in allocator.segments(torch):
         device = segment["device"]
         address = segment["address"]
         for block in segment["blocks"]:
             label = workspaces.get(block.get("requested_size"))
             if block["state"] == "inactive":
-                if _private(segment):
+                if allocator.is_private(segment):
                     kept[device] = kept.get(device, 0) + block["size"]
             elif label is not None and block["state"] == "active_allocated":
                 rows.append(_hidden(label, "workspace", block["size"], device, address))

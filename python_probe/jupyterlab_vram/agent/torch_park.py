@@ -105,8 +105,9 @@ def refusals(agent: Any, torch: Any) -> list[str]:
 
 
 def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
-    segments = agent.module("torch_gpu")._segments(torch)
-    blocks = _blocks(segments)
+    allocator = agent.module("torch_segments")
+    segments = allocator.segments(torch)
+    blocks = allocator.in_use(segments)
     found, aliased, imported = _by_address(_storages(agent, torch, objects), blocks)
     parts, stays = [], []
     for place in found.values():
@@ -119,34 +120,22 @@ def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
     stays += [(place.thing, "imported memory", place.nbytes, place.device) for place in imported]
     return {
         "parts": parts,
-        "refused": _pooled(agent, segments)
+        "refused": _pooled(any(map(allocator.is_private, segments)))
         + _shared([place.storage for place in (*found.values(), *imported)]),
         "stays": stays,
         "found": sum(blocks[address][0] for address in {place.address for place in found.values()}),
-        "allocated": sum(size for size, _, _ in blocks.values()),
+        "allocated": sum(size for size, _ in blocks.values()),
     }
 
 
-def _pooled(agent: Any, segments: list[dict[str, Any]]) -> list[str]:
-    if not any(map(agent.module("torch_gpu")._private, segments)):
+def _pooled(has_private: bool) -> list[str]:
+    if not has_private:
         return []
     sentence = (
         "CUDA graphs or memory pools have memory at fixed addresses (torch.compile's "
         "reduce-overhead makes graphs, too)."
     )
     return [sentence]
-
-
-def _blocks(segments: list[dict[str, Any]]) -> dict[int, tuple[int, int, int]]:
-    """Address to (bytes, stream, device index) of every block in use."""
-    found = {}
-    for segment in segments:
-        address = segment["address"]
-        for block in segment["blocks"]:
-            if block["state"] == "active_allocated":
-                found[address] = (block["size"], segment["stream"], segment["device"])
-            address += block["size"]
-    return found
 
 
 class Place(NamedTuple):
@@ -176,7 +165,7 @@ def _storages(agent: Any, torch: Any, objects: list[Any]) -> list[Place]:
 
 def _by_address(
     places: list[Place],
-    blocks: dict[int, tuple[int, int, int]],
+    blocks: dict[int, tuple[int, int]],
 ) -> tuple[dict[int, Place], set[int], list[Place]]:
     """Each storage once that is the allocator's, the addresses of those that have other owners,
     too, and the storages that aren't the allocator's."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from jupyterlab_vram import agent
+from jupyterlab_vram.agent.bootstrap import Modules
 
 Loaded = Callable[[Any], Any]
 
@@ -19,9 +20,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Loaded:
 
     def load(torch: Any) -> Any:
         monkeypatch.setitem(sys.modules, "torch", torch)
-        module = types.ModuleType("adapter")
-        exec(compile(agent.sources()["torch_gpu"], "torch_gpu", "exec"), module.__dict__)
-        return module
+        return Modules(agent.sources())["torch_gpu"]
 
     return load
 

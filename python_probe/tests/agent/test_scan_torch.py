@@ -162,6 +162,42 @@ def test_an_error_in_a_training_step(torch_child: Child) -> None:
     assert live[1] - live[2] == 40 * MIB
 
 
+EXPANDABLE = "torch._C._accelerator_setAllocatorSettings('expandable_segments:True')"
+FIVE = "def five():\n    return torch.empty(5 << 20, dtype=torch.uint8, device='cuda')"
+
+
+@pytest.mark.parametrize(
+    ("before", "lost", "said", "returned"),
+    [
+        # Four of 5 MiB are in one segment, which the driver gets back as a whole.
+        (FIVE, "[five() for _ in range(4)]", (20, "exact"), 20),
+        (FIVE, "five()", (20, "exact"), 20),
+        (FIVE + "\nkeep = [five() for _ in range(3)]", "five()", (5, "at-most"), 0),
+        # Of an expandable segment, pages of 20 MiB.
+        (EXPANDABLE + "\nkeep = take(30)", "[take(5), take(50)]", (60, "exact"), 60),
+        (
+            EXPANDABLE + "\nkeep = [take(30)]",
+            "[take(5), take(50), keep.append(take(7))]",
+            (55, "at-most"),
+            40,
+        ),
+        ("keep = torch.zeros(1, device='cuda')", "take(12)", (12, "exact"), 12),
+    ],
+)
+def test_what_shares_segments_is_promised_only_if_they_come_back(
+    torch_child: Child, before: str, lost: str, said: tuple[int, str], returned: int
+) -> None:
+    reserved = ("evaluate", {"code": "torch.cuda.memory_reserved()"})
+    cells = [before, f"def fails():\n    lost = {lost}\n    1 / 0", "fails()"]
+    answer = torch_child.run(
+        cells, ("release-cache", {}), reserved, ("scan", {}), ("unpin-exceptions", {}), reserved
+    )
+    _, held, scan, _, left = answer["answers"]
+    gain = scan["gains"]["unpin-exceptions"]
+    assert (gain["bytes"] / MIB, gain["is"]) == said
+    assert (held - left) / MIB == returned
+
+
 def test_looking_changes_nothing(torch_child: Child) -> None:
     code = "[torch.cuda.max_memory_allocated() - peak, torch.cuda.memory_allocated()]"
     cells = [

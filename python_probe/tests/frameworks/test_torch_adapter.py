@@ -14,15 +14,18 @@ from fake_driver import boards
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.fake_driver, pytest.mark.timeout(300)]
 
-ADAPTER = Path(jupyterlab_vram.__file__).parent / "agent" / "torch_gpu.py"
+AGENT = Path(jupyterlab_vram.__file__).parent / "agent"
 MIB = 1 << 20
 CONTEXT = 300 * MIB
 
 START = f"""
-import gc, json, time, types, warnings
+import gc, json, pathlib, time, types, warnings
 import torch
-adapter = types.ModuleType("adapter")
-exec(compile(open({str(ADAPTER)!r}).read(), "adapter", "exec"), adapter.__dict__)
+agent = pathlib.Path({str(AGENT)!r})
+bootstrap = types.ModuleType("bootstrap")
+exec(compile((agent / "bootstrap.py").read_text(), "bootstrap", "exec"), bootstrap.__dict__)
+sources = {{file.stem: file.read_text() for file in agent.glob("*.py")}}
+adapter = bootstrap.Modules(sources)["torch_gpu"]
 def sizes(thing):
     assert adapter.is_array(torch, type(thing))
     found = adapter.storages(torch, thing)
