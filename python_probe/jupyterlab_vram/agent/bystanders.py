@@ -24,6 +24,11 @@ HARMLESS = {"tqdm", "torch._inductor.compile_worker.subproc_pool", "vllm"}
 engines' processes."""
 _REQUESTS = {"do_execute", "do_complete", "do_inspect", "do_apply", "do_clear", "process_request"}
 _SHOWN = 3
+_TIMERS = [
+    getattr(signal, name)
+    for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")
+    if hasattr(signal, name)
+]
 _STEPS = ("TaskStepMethWrapper", "TaskWakeupMethWrapper")
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
@@ -41,7 +46,7 @@ def others(kernel: Any) -> list[str]:
         _sentence("asynchronous task", "asynchronous tasks", _tasks(kernel), "cancel"),
         _sentence("timer or callback", "timers or callbacks", _callbacks(kernel), "cancel"),
     ]
-    if hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0]:
+    if any(signal.getitimer(timer)[0] for timer in _TIMERS):
         sentences.append("A signal timer is set, whose code could use the data at any moment.")
     if kernel.eventloop is not None:
         sentences.append(

@@ -26,6 +26,7 @@ at most 64 MiB; it raises if the user interrupts.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 import threading
@@ -248,6 +249,8 @@ class _Parked:
             group.do("save", check)
         self.groups, self.nbytes, self.count = survey.groups, survey.nbytes, survey.count
         self._agent.kept.update(parked=self, parked_bytes=self.nbytes)
+        # What the user has registered for the kernel's end finds the data: the last comes first.
+        atexit.register(self.bring_back)
         try:
             for group in self.groups:
                 group.do("empty")

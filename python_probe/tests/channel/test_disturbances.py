@@ -78,6 +78,31 @@ async def test_other_clients_hear_nothing_but_that_it_is_busy_for_a_moment(
 
 
 @GENERATIONS
+@pytest.mark.parametrize("turn", ["settrace", "setprofile"])
+async def test_no_tracer_sees_what_is_done(
+    start: Any, channel: KernelChannel, kind: str, turn: str
+) -> None:
+    notebook = await start(kind)
+    watch = f"""
+import sys
+seen = set()
+def watch(frame, event, argument):
+    seen.add(frame.f_code.co_filename)
+    return watch
+sys.{turn}(watch)
+"""
+    await notebook.run(TAKE + watch)
+    await channel.install(notebook.kernel_id)
+    await channel.scan(notebook.kernel_id)
+    await channel.park_check(notebook.kernel_id)
+    ours = "[file for file in seen if 'jupyterlab-vram agent' in file]"
+    assert await notebook.evaluate(f"({ours}, sys.{turn.replace('set', 'get')}() is watch)") == [
+        ["<jupyterlab-vram agent: handlers>"],
+        True,
+    ]
+
+
+@GENERATIONS
 async def test_modules_that_are_reloaded(start: Any, channel: KernelChannel, kind: str) -> None:
     notebook = await start(kind)
     await notebook.run(TAKE)

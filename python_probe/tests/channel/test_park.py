@@ -185,6 +185,20 @@ shown = Shown()
     assert await notebook.evaluate("seen") == FULL
 
 
+@GENERATIONS
+async def test_what_runs_at_the_kernels_end_has_the_data_back_first(
+    start: Any, channel: KernelChannel, kernels: Any, tmp_path: Path, kind: str
+) -> None:
+    notebook = await start(kind)
+    saved = tmp_path / "saved"
+    at_exit = (
+        f"import atexit\natexit.register(lambda: open({str(saved)!r}, 'w').write(str({SIZES})))"
+    )
+    await parked(notebook, channel, f"{DATA}{at_exit}")
+    await kernels.shutdown_kernel(notebook.kernel_id)
+    assert saved.read_text() == str(FULL)
+
+
 async def test_a_subshell_has_the_data_back_first(start: Any, channel: KernelChannel) -> None:
     notebook = await start()
     await parked(notebook, channel)

@@ -99,6 +99,20 @@ loop = asyncio.get_event_loop()
         notebook.kernel.provisioner.process.kill()
 
 
+async def test_every_timer_of_the_system_is_a_reason(start: Any, channel: KernelChannel) -> None:
+    notebook = await start()
+    await installed(notebook, channel, DATA + "import signal")
+    for timer in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
+        await notebook.run(f"signal.setitimer(signal.{timer}, 99)")
+        checked = await channel.park_check(notebook.kernel_id)
+        assert isinstance(checked, ParkCheck)
+        (refused,) = checked.refused
+        assert refused.startswith("A signal timer is set"), timer
+        await notebook.run(f"signal.setitimer(signal.{timer}, 0)")
+    checked = await channel.park_check(notebook.kernel_id)
+    assert isinstance(checked, ParkCheck) and checked.refused == []
+
+
 @GENERATIONS
 async def test_what_waits_for_work_is_no_reason(
     start: Any, channel: KernelChannel, kind: str
