@@ -149,13 +149,13 @@ def clear_session(torch: Any) -> None:
         dynamo.reset()
         gc.collect()
     clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
-    if clear is not None and not _has_graphs(torch):
+    if clear is not None and not has_graphs(torch, sibling("torch_segments").segments(torch)):
         clear()
 
 
-def _has_graphs(torch: Any) -> bool:
-    allocator = sibling("torch_segments")
-    if any(map(allocator.is_private, allocator.segments(torch))):
+def has_graphs(torch: Any, segments: list[dict[str, Any]]) -> bool:
+    """Whether there are CUDA graphs, or memory in private pools."""
+    if any(map(sibling("torch_segments").is_private, segments)):
         return True
     # One that needed no memory of its own has no pool to be seen.
     graph = torch.cuda.CUDAGraph

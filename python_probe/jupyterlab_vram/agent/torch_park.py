@@ -13,6 +13,7 @@ would be left with memory that is somebody else's by then.
 from __future__ import annotations
 
 import bisect
+import datetime
 import mmap
 import sys
 from contextlib import contextmanager
@@ -40,6 +41,8 @@ SHARERS = {
     "nvidia.dali": "DALI",
 }
 """Modules that take others' GPU memory by its address (DLPack, __cuda_array_interface__)."""
+
+CAPSULE = type(vars(datetime)["datetime_CAPI"])
 
 _POPULATE = {"linux": 0x8000}.get(sys.platform)
 """MAP_POPULATE, which ``mmap`` has a name for since Python 3.10: faster by half than page faults
@@ -101,6 +104,16 @@ def refusals(agent: Any, torch: Any) -> list[str]:
             f"PyTorch's memory comes from another allocator here ({backend}), which can't tell "
             "whose it is."
         )
+    capsules = [
+        name
+        for name, value in agent.module("unpin").user_variables(agent.shell)
+        if type(value) is CAPSULE and '"dltensor' in repr(value)
+    ]
+    if capsules:
+        sentences.append(
+            f"{agent.module('unpin').listed(capsules)} holds a tensor's address for others "
+            "(DLPack). To park, delete it first."
+        )
     return sentences
 
 
@@ -120,7 +133,7 @@ def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
     stays += [(place.thing, "imported memory", place.nbytes, place.device) for place in imported]
     return {
         "parts": parts,
-        "refused": _pooled(any(map(allocator.is_private, segments)))
+        "refused": _pooled(agent.module("torch_gpu").has_graphs(torch, segments))
         + _shared([place.storage for place in (*found.values(), *imported)]),
         "stays": stays,
         "found": sum(blocks[address][0] for address in {place.address for place in found.values()}),
@@ -128,8 +141,8 @@ def survey(agent: Any, torch: Any, objects: list[Any]) -> dict[str, Any]:
     }
 
 
-def _pooled(has_private: bool) -> list[str]:
-    if not has_private:
+def _pooled(has_graphs: bool) -> list[str]:
+    if not has_graphs:
         return []
     sentence = (
         "CUDA graphs or memory pools have memory at fixed addresses (torch.compile's "
@@ -214,7 +227,8 @@ def _shared(storages: list[Any]) -> list[str]:
 def _unobserved(torch: Any) -> Iterator[None]:
     """No mode or subclass of the user's takes part in what torch does here."""
     undispatched = getattr(torch._C, "_DisableTorchDispatch", torch.no_grad)
-    with torch.no_grad(), torch._C.DisableTorchFunction(), undispatched():
+    # In this order: to turn gradients off is a torch function, too.
+    with torch._C.DisableTorchFunction(), torch.no_grad(), undispatched():
         yield
 
 

@@ -85,6 +85,10 @@ GRAPH = """
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph): made_there = torch.empty(1 << 20, device='cuda')
 """
+GRAPH_WITHOUT_MEMORY = """
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph): x.zero_()
+"""
 POOL = """
 pool = torch.cuda.MemPool()
 with torch.cuda.use_mem_pool(pool): made_there = torch.empty(1 << 20, device='cuda')
@@ -96,6 +100,8 @@ sent = reduce_tensor(x)
 SHARED = {
     "import sys, types; sys.modules['cupy'] = types.ModuleType('cupy')": "CuPy is loaded, and may",
     "import numba.cuda": "Numba for CUDA is loaded, and may use PyTorch's memory by its address",
+    "capsule = torch.utils.dlpack.to_dlpack(x)": "capsule holds a tensor's address for others",
+    GRAPH_WITHOUT_MEMORY: "CUDA graphs or memory pools have memory at fixed addresses",
     GRAPH: "CUDA graphs or memory pools have memory at fixed addresses",
     POOL: "CUDA graphs or memory pools have memory at fixed addresses",
     SENT: "Tensors are shared with another process (torch.multiprocessing), which uses them",
@@ -190,6 +196,31 @@ async def test_without_room_it_stays_parked(
     assert reply["status"] == "error" and "OutOfMemoryError" in reply["evalue"]
     assert ledger.held(pid, 0) == CONTEXT
     ledger.clear_injected()
+    assert await notebook.evaluate("digest(x) == before")
+
+
+ANGRY = """
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+class Function(TorchFunctionMode):
+    def __torch_function__(self, *_): raise RuntimeError
+class Dispatch(TorchDispatchMode):
+    def __torch_dispatch__(self, *_): raise RuntimeError
+modes = Dispatch(), Function()
+for mode in modes: mode.__enter__()
+"""
+CALM = "for mode in reversed(modes): mode.__exit__(None, None, None)"
+
+
+async def test_modes_that_the_user_has_entered_see_nothing(
+    torch_kernel: Any, channel: KernelChannel
+) -> None:
+    notebook = await torch_kernel("x = made(4); before = digest(x)")
+    assert (await notebook.run(ANGRY))["status"] == "ok"
+    for op in ("park", "restore"):
+        answer = await done(channel, notebook, op)
+        assert answer.ok, answer
+    await notebook.run(CALM)
     assert await notebook.evaluate("digest(x) == before")
 
 
