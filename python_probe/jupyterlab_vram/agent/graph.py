@@ -76,7 +76,7 @@ class _Pass:
         self.first: dict[int, Any] = {}
         self.others: dict[int, list[Any]] = {}
         if gc.get_freeze_count() > FROZEN:
-            objects = _with_frozen(objects, roots)
+            objects = with_frozen(objects, roots)
         self.groups: dict[int, list[Any]] = {}
         for obj in objects:
             key = id(type(obj))
@@ -313,7 +313,7 @@ def _references_in_c(graph: Graph, work: _Pass) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _with_frozen(objects: list[Any], roots: list[Any]) -> list[Any]:
+def with_frozen(objects: list[Any], roots: list[Any]) -> list[Any]:
     """Also what ``gc.freeze`` took out of the collector's lists, as far as anything leads there."""
     seen = set(map(id, objects))
     fresh = [root for root in roots if id(root) not in seen]

@@ -122,7 +122,7 @@ class _Survey:
             self.refused += mover.refusals(agent, framework)
             if self.refused:
                 continue
-            seen = mover.survey(agent, framework, _arrays(adapter, framework))
+            seen = mover.survey(agent, framework, _arrays(agent, adapter, framework))
             self.refused += seen["refused"]
             self.groups.append(_Group(agent, adapter, framework, seen["parts"]))
             self.stays += [_row(agent, adapter, framework, *stay) for stay in seen["stays"]]
@@ -180,14 +180,18 @@ def _survey(agent: Any) -> _Survey:
             gc.enable()
 
 
-def _arrays(adapter: Any, framework: Any) -> list[Any]:
+def _arrays(agent: Any, adapter: Any, framework: Any) -> list[Any]:
     """By their types alone: to ask an object what it is would run its class's code."""
     # By identity, with the class to keep that valid: a metaclass may have its own __hash__.
     kinds: dict[int, tuple[type, bool]] = {}
     found: list[Any] = []
     if not hasattr(adapter, "is_array"):
         return found
-    for thing in gc.get_objects():
+    objects, graph = gc.get_objects(), agent.module("graph")
+    if gc.get_freeze_count() > graph.FROZEN:
+        roots = agent.module("roots").Roots(agent).stops
+        objects = graph.with_frozen(objects, list(roots.values()))
+    for thing in objects:
         key = id(type(thing))
         if key not in kinds:
             kinds[key] = type(thing), adapter.is_array(framework, type(thing))

@@ -21,6 +21,7 @@ from park_user import (
     answer,
     done,
     held,
+    installed,
     is_parked,
     parked,
 )
@@ -77,6 +78,19 @@ things = [Thing()]
 """
     await parked(notebook, channel, DATA + hostile)
     assert (await done(notebook, channel, "restore")).ok
+    assert await notebook.evaluate(SIZES) == FULL
+
+
+@GENERATIONS
+async def test_what_the_collector_does_not_list_moves_too(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    notebook = await start(kind)
+    frozen = "records = [[] for _ in range(10_000)]\nimport gc; gc.freeze()"
+    await installed(notebook, channel, DATA + frozen)
+    checked = await channel.park_check(notebook.kernel_id)
+    assert isinstance(checked, ParkCheck) and (checked.refused, checked.differs) == ([], 0)
+    assert (await done(notebook, channel, "park")).moved == MOVED
     assert await notebook.evaluate(SIZES) == FULL
 
 
