@@ -250,10 +250,12 @@ async def prediction(story: Story, op: str, names: list[str]) -> tuple[int | Non
     scan = await story.channel.scan(story.notebook.kernel_id)
     assert isinstance(scan, Scan) and scan.ok, scan
     if names:
-        gains = [row.gain for row in scan.rows if row.name in names]
+        # A variable's rows all tell what the variable returns.
+        gains = {row.gain for row in scan.rows if row.name in names}
         if len(names) > 1 or None in gains:
             return None, False
-        return sum(gain or 0 for gain in gains) // MIB, True
+        [only] = gains or {0}
+        return (only or 0) // MIB, True
     if op not in scan.gains:
         return None, False
     gain = scan.gains[op]
