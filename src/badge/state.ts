@@ -169,7 +169,10 @@ function parked(
               formatBytes(kernel.bytes, { locale }),
               gpus
             ),
-        trans.__('The next cell you run brings them back if %1 is free.', size),
+        trans.__(
+          'The next cell you run brings the parked data back if %1 is free.',
+          size
+        ),
         canRestore
           ? trans.__('Click to restore now.')
           : trans.__('Click to open.')

@@ -61,7 +61,8 @@ export class FreeActions {
       copy: text => this._copy(text),
       copyDetails: report => this.copyDetails(kernelId, report)
     }).launch();
-    if (session.phase.kind !== 'running') {
+    if (session.phase.kind !== 'running' || session.phase.followed) {
+      // Whoever started it is told how it ends.
       session.dispose();
       return;
     }

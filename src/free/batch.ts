@@ -152,6 +152,8 @@ export function whyNothing({ phase, language }: FreeSession): string {
       );
       return planSentence(trans, plan) ?? refused?.why_not ?? nothing;
     }
+    case 'running':
+      return trans.__('Its memory is being freed already.');
     default:
       return nothing;
   }

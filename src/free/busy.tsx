@@ -21,11 +21,7 @@ export function BusyView(props: IBusyViewProps): JSX.Element {
   const { trans } = language;
   return (
     <>
-      <Banner tone="note">
-        {planSentence(trans, plan)}{' '}
-        {plan.measured_at !== null &&
-          trans.__('The amounts below were measured before.')}
-      </Banner>
+      <Banner tone="note">{planSentence(trans, plan)}</Banner>
       <div
         role="radiogroup"
         aria-label={trans.__('How to free memory of a running kernel')}

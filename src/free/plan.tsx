@@ -186,7 +186,7 @@ function StepBox(
         {amountText(language, amountOf(plan, selection, remedy))}
       </span>
       <small id={`${id}-cost`}>
-        {stepCost(language, plan, selection, remedy)} {why}
+        {remedy.offered && stepCost(language, plan, selection, remedy)} {why}
       </small>
       {why === null && (
         <div className="jp-Vram-FreeStep-options">

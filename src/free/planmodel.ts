@@ -151,6 +151,9 @@ export function footnote(
   if (amount.bytes === null || held === null) {
     return trans.__('How much comes back is measured afterwards; nothing lost');
   }
+  if (amount.bytes === 0) {
+    return trans.__('What is ticked returns nothing now');
+  }
   return trans.__(
     'Expected: %1 of %2, nothing lost',
     amountText(language, amount),

@@ -3,13 +3,14 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { Plan, Report, RunRequest } from '../service/wire';
 import type { ILanguage } from '../language';
 import type { IVramModel } from '../tokens';
-import type { IAmount } from './amounts';
+import { UNKNOWN_AMOUNT, type IAmount } from './amounts';
 import { busyChoices, type IBusyChoice } from './busymodel';
 import { failureText } from './failure';
 import { requestFor } from './planmodel';
 import type { IKernelRunner } from './runner';
 import {
   initialSelection,
+  plainStep,
   stepsOf,
   toggle,
   totalOf,
@@ -39,6 +40,8 @@ export type Phase =
       readonly kind: 'running';
       readonly plan: Plan;
       readonly steps: readonly IPlanStep[];
+      /** Somebody else's run, or one of an earlier dialog: this one only shows it. */
+      readonly followed: boolean;
       /** The steps begin when the kernel becomes idle. */
       readonly waits: boolean;
       /** The latest progress, null before the first. */
@@ -55,8 +58,10 @@ export interface IResult {
   /** The plan that was run; `plan.bytes` is what the kernel held before. */
   readonly plan: Plan;
   /** Free bytes of each of the kernel's GPUs before the run, by uuid. */
-  readonly freeBefore: Readonly<Record<string, number | null>>;
+  readonly freeBefore: FreeBefore;
 }
+
+type FreeBefore = Readonly<Record<string, number | null>>;
 
 /**
  * One opening of the dialog: asks for the plan, keeps the ticks, runs, keeps the result.
@@ -106,7 +111,7 @@ export class FreeSession implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Ask for the plan, also again. */
+  /** Ask for the plan, also again; shows a run instead where one goes on. */
   async load(): Promise<void> {
     this._set({ kind: 'loading' });
     let plan: Plan;
@@ -118,6 +123,11 @@ export class FreeSession implements IDisposable {
         text: failureText(this.language.trans, error),
         running: false
       });
+      return;
+    }
+    const report = this.model.running(this.kernelId);
+    if (report !== null) {
+      this._follow(plan, report);
       return;
     }
     switch (plan.state) {
@@ -203,16 +213,13 @@ export class FreeSession implements IDisposable {
     request: RunRequest,
     runAgain: boolean
   ): Promise<void> {
-    const waits = request.when === 'idle';
-    const freeBefore: Record<string, number | null> = {};
-    for (const uuid of Object.keys(plan.gpus)) {
-      freeBefore[uuid] = this.model.gpu(uuid)?.memory.free ?? null;
-    }
+    const freeBefore = this._freeOf(plan);
     this._set({
       kind: 'running',
       plan,
       steps,
-      waits,
+      followed: false,
+      waits: request.when === 'idle',
       report: null,
       stopping: null
     });
@@ -225,6 +232,15 @@ export class FreeSession implements IDisposable {
       this._finished.emit(text);
       return;
     }
+    this._finish(plan, steps, report, freeBefore);
+  }
+
+  private _finish(
+    plan: Plan,
+    steps: readonly IPlanStep[],
+    report: Report,
+    freeBefore: FreeBefore
+  ): void {
     const result: IResult = {
       report,
       expected: totalOf(
@@ -238,6 +254,35 @@ export class FreeSession implements IDisposable {
     this._finished.emit(result);
   }
 
+  /** Show a run that goes on: until it ends, the server takes no other one. */
+  private _follow(plan: Plan, report: Report): void {
+    this._followedFrom = this._freeOf(plan);
+    this._set({
+      kind: 'running',
+      plan,
+      steps: report.steps.map(({ id }) => {
+        const remedy = plan.remedies.find(remedy => remedy.id === id);
+        return remedy
+          ? plainStep(remedy)
+          : { id, amount: UNKNOWN_AMOUNT, request: { id } };
+      }),
+      followed: true,
+      waits: report.waiting,
+      report,
+      stopping: null
+    });
+  }
+
+  /** What is free on the kernel's GPUs now, by uuid. */
+  private _freeOf(plan: Plan): FreeBefore {
+    return Object.fromEntries(
+      Object.keys(plan.gpus).map(uuid => [
+        uuid,
+        this.model.gpu(uuid)?.memory.free ?? null
+      ])
+    );
+  }
+
   private _onReported(model: IVramModel, report: Report): void {
     const phase = this._phase;
     if (
@@ -247,6 +292,10 @@ export class FreeSession implements IDisposable {
       !sameSteps(report, phase.steps)
     ) {
       // Another client's run: the panel shows that one.
+      return;
+    }
+    if (phase.followed && report.finished) {
+      this._finish(phase.plan, phase.steps, report, this._followedFrom);
       return;
     }
     this._set({ ...phase, report });
@@ -261,6 +310,7 @@ export class FreeSession implements IDisposable {
   }
 
   private _phase: Phase = { kind: 'loading' };
+  private _followedFrom: FreeBefore = {};
   private _isDisposed = false;
   private _watch: IDisposable;
   private _changed = new Signal<this, void>(this);

@@ -101,10 +101,20 @@ export class FreeShell extends Dialog<void> {
       // Core enables its accept buttons on every input; here the phase decides.
       return;
     }
+    if (event.type === 'click' && (event as MouseEvent).detail > 1) {
+      // The second half of a double click: the button may be another one by now.
+      return;
+    }
     if (event.type === 'keydown') {
-      const { key, shiftKey } = event as KeyboardEvent;
+      const { key, shiftKey, repeat } = event as KeyboardEvent;
       if (key === 'Tab') {
         this._cycleFocus(event, shiftKey);
+        return;
+      }
+      if (key === 'Enter' && repeat) {
+        // Held down: what it pressed first may be gone by now.
+        event.stopPropagation();
+        event.preventDefault();
         return;
       }
       if (

@@ -55,9 +55,17 @@ function Disclosed(
   props: IPlanProps & { open: boolean; children: JSX.Element }
 ): JSX.Element {
   const [opened, setOpened] = React.useState(false);
+  const list = React.useRef<HTMLDivElement>(null);
+  React.useEffect(() => {
+    if (opened) {
+      // The button that had the focus is gone, and the list may be below the edge.
+      list.current?.querySelector('input')?.focus();
+      list.current?.scrollIntoView({ block: 'nearest' });
+    }
+  }, [opened]);
   const open = opened || props.open;
   return open ? (
-    props.children
+    <div ref={list}>{props.children}</div>
   ) : (
     <button
       className="jp-Vram-FreeLink"

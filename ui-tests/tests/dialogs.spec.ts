@@ -279,7 +279,7 @@ for (const theme of THEMES) {
         const dialog = await open(busyPlan());
         await expectTexts(dialog, [
           'embeddings.ipynb is running',
-          'Memory can’t be freed safely while a cell runs. The amounts below were measured before.',
+          'Memory can’t be freed safely while a cell runs.',
           'Wait, and free when it becomes idle',
           'Interrupt the cell, then free',
           'Restart the kernel',

@@ -121,7 +121,7 @@ describe('badgeState', () => {
         rows: [],
         lines: [
           'The kernel keeps all variables and 0.5 GiB of GPU 0.',
-          'The next cell you run brings them back if 6.9 GiB is free.',
+          'The next cell you run brings the parked data back if 6.9 GiB is free.',
           'Click to restore now.'
         ]
       }

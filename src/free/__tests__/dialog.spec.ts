@@ -148,6 +148,31 @@ describe('the plan', () => {
     ]);
   });
 
+  it('runs once by a double click or a held Enter, and stays open for the result', async () => {
+    model.onRun = async () =>
+      report([step('release-cache', 3.8)], { finished: true });
+    const click = (detail: number) =>
+      button(1).dispatchEvent(
+        new MouseEvent('click', { bubbles: true, cancelable: true, detail })
+      );
+    click(1);
+    await result('Done');
+    click(2);
+    button(1).focus();
+    document.activeElement!.dispatchEvent(
+      new KeyboardEvent('keydown', {
+        key: 'Enter',
+        bubbles: true,
+        cancelable: true,
+        repeat: true
+      })
+    );
+    expect(dialog.isAttached).toBe(true);
+    expect(model.requests).toHaveLength(1);
+    click(1);
+    await closed;
+  });
+
   it('keeps Tab inside', () => {
     button(1).focus();
     press('Tab');
@@ -174,6 +199,11 @@ describe('what can be chosen', () => {
   it('opens the list of variables, and asks for the chosen ones', async () => {
     await openWith(fullPlan());
     expect(dialog.node.querySelector('.jp-Vram-FreeChecklist')).toBeNull();
+    const shown: Element[] = [];
+    Element.prototype.scrollIntoView = function () {
+      shown.push(this);
+    };
+    link('Choose…').focus();
     link('Choose…').click();
     await until('list', () =>
       dialog.node.querySelector('.jp-Vram-FreeChecklist')
@@ -181,6 +211,9 @@ describe('what can be chosen', () => {
     const [first] = dialog.node.querySelectorAll<HTMLInputElement>(
       '.jp-Vram-FreeChecklist input'
     );
+    // Else the focus is on the page behind, where Escape doesn't close.
+    await until('focus', () => document.activeElement === first);
+    expect(shown[0].contains(first)).toBe(true);
     first.click();
     await until('some', () => box('delete').indeterminate);
     expect(note()).toBe('You lose: emb_matrix');
@@ -567,6 +600,39 @@ it('names processes that kept their memory, and offers to end them', async () =>
   link('End…').click();
   await closed;
   expect(asked).toEqual(['end [{"pid":48213,"startedAt":5}]']);
+});
+
+it('shows a run that goes on already, with its stop and its result', async () => {
+  model.plans = [
+    async () =>
+      plan({
+        state: 'busy',
+        remedies: [
+          remedy('release-cache', 2.6, { offered: false, why_not: 'Busy.' }),
+          remedy('interrupt', null),
+          remedy('restart', 11.2)
+        ]
+      })
+  ];
+  const waiting = report([step('release-cache', null, { ok: null })], {
+    finished: false,
+    waiting: true
+  });
+  model.goesOn = waiting;
+  open();
+  await until('waiting', () => text().includes('waiting…'));
+  expect(title()).toBe('Waiting for embeddings.ipynb');
+  expect(text()).not.toContain('Wait, and free');
+  button(0).click();
+  expect(model.cancelled).toEqual([KERNEL]);
+  model.reported.emit({ ...waiting, waiting: false });
+  await until('working', () => text().includes('working…'));
+  model.reported.emit(
+    report([step('release-cache', 2.6)], { freed: gib(2.6) })
+  );
+  await result('Done');
+  expect(text()).toContain(size('Freed 2.6 GiB'));
+  expect(model.requests).toEqual([]);
 });
 
 describe('a busy kernel', () => {

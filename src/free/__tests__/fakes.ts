@@ -59,8 +59,10 @@ export class FakeModel implements IVramModel {
     this.requests.push(request);
     return this.onRun(request, kernelId);
   }
+  /** A run that goes on, of whoever started it. */
+  goesOn: Report | null = null;
   running(): Report | null {
-    return null;
+    return this.goesOn;
   }
   lastPlan(): Plan | null {
     return null;

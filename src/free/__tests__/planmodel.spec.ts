@@ -189,6 +189,14 @@ describe('words', () => {
     expect(note(ticked('release-cache'))).toBe(
       size('Expected: 3.8 GiB of 11.2 GiB, nothing lost')
     );
+    expect(
+      footnote(
+        language,
+        stepsOf(full, ticked('release-cache')),
+        { bytes: 0, is: 'exact' },
+        gib(11.2)
+      )
+    ).toBe('What is ticked returns nothing now');
     expect(note(ticked('unpin-exceptions', 'unpin-outputs'))).toBe(
       'You lose: history'
     );
