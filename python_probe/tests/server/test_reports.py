@@ -93,6 +93,23 @@ async def test_a_run_that_waits_is_seen_by_all_and_stopped_by_anyone(
     assert (await ask(f"kernels/{kernel_id}/remedies", method="DELETE"))[0] == 404
 
 
+async def test_a_restart_by_a_page_is_told_to_all(ask, kernel, connect, jp_serverapp):
+    kernel_id, _ = await kernel()
+    watching, page = await connect(), await connect()
+    step = {"id": "restart", "by_page": "this one"}
+    run = asyncio.ensure_future(
+        ask(f"kernels/{kernel_id}/remedies", method="POST", body={"remedies": [step]})
+    )
+    while (await told(page, finished=False))["steps"][0]["by_page"] != "this one":
+        pass
+    await jp_serverapp.kernel_manager.restart_kernel(kernel_id)
+    code, report = await run
+    assert (code, report["freed"]) == (200, (4 << 30) + (300 << 20))
+    late = await connect()
+    for websocket in (watching, page, late):
+        assert await told(websocket, finished=True) == report
+
+
 async def test_the_last_step_is_not_stopped(ask, kernel, connect):
     slow = (
         "class Slow:\n"
