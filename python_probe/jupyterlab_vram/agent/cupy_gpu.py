@@ -48,7 +48,8 @@ def devices(cupy: Any) -> list[dict[str, Any]]:
                 "live": used if known else None,
                 # A cell may have allocated between the questions.
                 "cached": max(0, total - used),
-                "releasable": max(0, total - used),
+                # A pool cuts its blocks up, gives back whole ones only, and doesn't tell which.
+                "releasable": None if used else total,
                 "context": None,
                 "peak": None,
                 "limit": limit or None,

@@ -26,11 +26,12 @@ class MemoryPointer:
 
 
 class PooledMemory:
-    def __init__(self, ptr, size, device_id, pool):
+    def __init__(self, ptr, size, device_id, pool, whole):
         self.ptr, self.size, self.device_id, self.pool = ptr, size, device_id, pool
+        self.whole = whole
 
     def __del__(self):
-        self.pool.free[self.device_id].append((self.ptr, self.size))
+        self.pool.free[self.device_id].append((self.ptr, self.size, self.whole))
         self.pool.used[self.device_id] -= self.size
 
 
@@ -42,8 +43,8 @@ class UnownedMemory:
 
 
 class MemoryPool:
-    """Reuses blocks of the very size; figures and release are the current GPU's, as in the real
-    one."""
+    """Cuts up what it has before it takes more, and gives back only what is whole again; figures
+    and release are the current GPU's, as in the real one."""
 
     def __init__(self):
         self.free, self.used = {0: [], 1: []}, {0: 0, 1: 0}
@@ -51,18 +52,24 @@ class MemoryPool:
     def malloc(self, nbytes):
         device = runtime.getDevice()
         size = -(-nbytes // 512) * 512
-        fitting = [block for block in self.free[device] if block[1] == size]
+        fitting = [block for block in self.free[device] if block[1] >= size]
         if fitting:
-            self.free[device].remove(fitting[0])
-        ptr = fitting[0][0] if fitting else device_memory.take(size, device)
+            block = min(fitting, key=lambda block: block[1])
+            self.free[device].remove(block)
+            ptr, had, whole = block
+            if had > size:
+                self.free[device].append((ptr + size, had - size, whole))
+        else:
+            ptr = device_memory.take(size, device)
+            whole = (ptr, size)
         self.used[device] += size
-        return MemoryPointer(PooledMemory(ptr, size, device, self), 0)
+        return MemoryPointer(PooledMemory(ptr, size, device, self, whole), 0)
 
     def used_bytes(self):
         return self.used[runtime.getDevice()]
 
     def free_bytes(self):
-        return sum(size for _, size in self.free[runtime.getDevice()])
+        return sum(size for _, size, _ in self.free[runtime.getDevice()])
 
     def total_bytes(self):
         return self.used_bytes() + self.free_bytes()
@@ -72,8 +79,11 @@ class MemoryPool:
 
     def free_all_blocks(self, stream=None):
         device = runtime.getDevice()
-        while self.free[device]:
-            device_memory.give(self.free[device].pop()[0], device)
+        for whole in {whole for _, _, whole in self.free[device]}:
+            ptr, size = whole
+            if sum(part for _, part, of in self.free[device] if of == whole) == size:
+                self.free[device] = [block for block in self.free[device] if block[2] != whole]
+                device_memory.give(ptr, device)
 
 
 class PinnedMemoryPool:
