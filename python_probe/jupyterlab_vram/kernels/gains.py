@@ -108,7 +108,7 @@ def _scanned(now: Situation, remedy: wire.RemedyId) -> Gain:
     if now.keeps and now.frameworks.keys() <= now.keeps.keys():
         return Gain(0, "exact")  # it only becomes free within their pools
     # some of it may go to a pool, or share a segment with what stays
-    doubtful = bool(now.keeps) or (now.stuck or 0) > _ROUNDING
+    doubtful = bool(now.keeps) or now.stuck is None or now.stuck > _ROUNDING
     if found.bytes and found.is_ == "exact" and doubtful:
         return Gain(found.bytes, "at-most")
     return Gain(found.bytes, found.is_)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import wire
+from .figures import live
 from .gains import DROPS, gain
 from .processes import printable
 from .situation import Situation
@@ -62,7 +63,7 @@ def why_not(now: Situation, state: PlanState, remedy: wire.RemedyId, rules: Rule
         return None
     if now.kernel.parked:
         return "The kernel's GPU data is in host RAM now. Restore it first."
-    if now.kernel.bytes == 0:
+    if now.kernel.bytes == 0 and not live(now.frameworks):
         return "This kernel holds no GPU memory."
     if remedy == "collect":
         return None

@@ -95,19 +95,30 @@ def test_what_was_not_looked_at_is_unknown_and_says_why() -> None:
     assert (plan.scan, plan.park, plan.variables) == (None, None, None)
 
 
-@pytest.mark.parametrize("stuck", [0, GIB])
-def test_a_count_is_a_bound_where_segments_are_shared(stuck: int) -> None:
+@pytest.mark.parametrize(
+    ("releasable", "certainty"), [(2 * GIB, "exact"), (GIB, "at-most"), (None, "at-most")]
+)
+def test_a_count_is_a_bound_where_segments_are_shared_or_may_be(
+    releasable: int | None, certainty: str
+) -> None:
     insight = scanned(
         collect=Gain(bytes=GIB, is_="exact"),
         unpin_outputs=Gain(bytes=GIB, is_="at-most"),
         unpin_exceptions=Gain(bytes=None, is_="unknown"),
         delete=Gain(bytes=GIB, is_="exact"),
     )
-    found = promises(situation(releasable=2 * GIB - stuck, insight=insight))
-    assert found["collect"] == (GIB, "at-most" if stuck else "exact")
+    found = promises(situation(releasable=releasable, insight=insight))
+    assert found["collect"] == (GIB, certainty)
     assert found["unpin-outputs"] == (GIB, "at-most")
     assert found["unpin-exceptions"] == (None, "unknown")
     assert found["delete"] == (GIB, "at-most")
+
+
+def test_a_driver_that_names_nobody_does_not_make_a_kernel_empty() -> None:
+    plan = make_plan(situation(holders=()), "idle", None)
+    assert plan.bytes == 0
+    assert by_id(plan)["collect"].offered
+    assert by_id(plan)["release-cache"].offered
 
 
 def test_pools_give_nothing_back_and_say_so() -> None:
