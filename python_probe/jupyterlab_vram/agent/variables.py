@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def delete(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """``deleted`` and ``missing``: names; the latter weren't there, or are IPython's own."""
+    """``deleted`` and ``missing``: names. Not ``ok`` if some are IPython's own, which stay."""
     shell = agent.shell
     user, hidden = shell.user_ns, shell.user_ns_hidden
     names = request.get("names")
@@ -45,7 +45,7 @@ def delete(agent: Any, request: dict[str, Any]) -> dict[str, Any]:
     return {
         "ok": not refused,
         "deleted": deleted,
-        "missing": missing + refused,
+        "missing": missing,
         "text": " ".join(texts) or None,
     }
 

@@ -48,7 +48,9 @@ async def run(tools: Tools, kernel: KnownKernel, asked: wire.RunStep, step: wire
         step.before, step.after = _reserved(was), _reserved(told)
     step.ok = done.ok
     step.freed = less(step.before, step.after)
-    step.text = _words(done, was, told, step.freed) if done.ok else _failure(done)
+    # also of a failure it is told what was done before
+    some = done.ok or done.deleted
+    step.text = _words(done, was, told, step.freed) if some else _failure(done)
 
 
 def less(before: int | None, after: int | None) -> int | None:
@@ -124,7 +126,7 @@ def _words_of_delete(done: RemedyDone) -> str:
     if done.deleted:
         parts.append(f"Deleted {_named(done.deleted)}.")
     if done.missing:
-        parts.append(f"Not there any more, or not to be deleted: {_named(done.missing)}.")
+        parts.append(f"Not there any more: {_named(done.missing)}.")
     return " ".join(parts)
 
 

@@ -95,6 +95,18 @@ async def test_what_a_plan_promises_a_run_gives_back(ask, kernel, jp_ws_fetch):
     assert told[-1] == report
 
 
+async def test_what_was_deleted_is_told_beside_what_was_refused(ask, kernel):
+    kernel_id = await kernel()
+    body = {"remedies": [{"id": "delete", "names": ["kept", "gone", "In"]}]}
+    code, report = await ask(f"kernels/{kernel_id}/remedies", method="POST", body=body)
+    assert code == 200
+    (step,) = report["steps"]
+    assert (step["ok"], step["freed"]) == (False, 6 * GIB)
+    assert step["text"] == (
+        "Deleted kept. Not there any more: gone. Not deleted, for Python or IPython needs it: In."
+    )
+
+
 async def test_a_restart_returns_everything(ask, kernel, jp_serverapp):
     kernel_id = await kernel()
     held = (await seen(ask, kernel_id))["bytes"]
