@@ -1,5 +1,7 @@
 /** The main job, from an out-of-memory error to a running cell, in a real JupyterLab. */
 import { expect, test } from '@jupyterlab/galata';
+import type { IJupyterLabPageFixture } from '@jupyterlab/galata';
+import type { Report, Snapshot } from '../../src/service/wire';
 import {
   badge,
   openNotebook,
@@ -23,6 +25,28 @@ test.afterEach(async ({ page }) => {
 const A = [simulated.import, simulated.take('x', 18), 'del x'];
 // A short traceback leaves room for the rest in the pictures.
 const B = [`%xmode Minimal\n${simulated.import}`, simulated.take('y', 8)];
+
+/** What another client of the server is told, though this page restarts the kernel by itself. */
+function finishedReport(page: IJupyterLabPageFixture): Promise<Report> {
+  return page.evaluate(
+    () =>
+      new Promise<Report>((resolve, reject) => {
+        const { wsUrl } = window.jupyterapp.serviceManager.serverSettings;
+        const socket = new WebSocket(
+          wsUrl.replace(/\/*$/, '/jupyterlab-vram/stream')
+        );
+        socket.onclose = ({ code }) =>
+          reject(new Error(`The stream ended: ${code}`));
+        socket.onmessage = ({ data }) => {
+          const message = JSON.parse(data as string) as Report | Snapshot;
+          if (message.type === 'report' && message.finished) {
+            resolve(message);
+            socket.close();
+          }
+        };
+      })
+  );
+}
 
 test('an idle notebook that caches 18 GiB gives them back in two clicks', async ({
   page,
@@ -83,12 +107,17 @@ test('a notebook that keeps its variables gives them back by Restart', async ({
   await page.getByRole('menuitem', { name: /Restart/ }).click();
   const confirm = page.getByRole('dialog', { name: /Restart Kernel/ });
   await expect(confirm).toContainText(/[Rr]eturns 18\.[0-9]\s*GiB/);
+  const told = finishedReport(page);
   await confirm.getByRole('button', { name: 'Confirm Kernel Restart' }).click();
   await expect(
     page.getByText(/keeper.*restarted. Freed 18\.[0-9]\s*GiB/).first()
   ).toBeVisible({
     timeout: 20000
   });
+
+  const { steps, freed } = await told;
+  expect(steps.map(({ id, ok }) => [id, ok])).toEqual([['restart', true]]);
+  expect(freed! / 2 ** 30).toBeCloseTo(18.3, 1);
 
   await runCell(page, 1);
   await expect(output(page, 1)).not.toContainText('out of memory');
