@@ -80,6 +80,7 @@ export class FreeSession implements IDisposable {
     this.name = kernelTitle(model, kernelId, language.trans);
     this._watch = model.watch();
     model.reported.connect(this._onReported, this);
+    model.changed.connect(this._onChanged, this);
   }
 
   /** Kept from the opening: the kernel may be gone from the reading afterwards. */
@@ -114,6 +115,7 @@ export class FreeSession implements IDisposable {
   /** Ask for the plan, also again; shows a run instead where one goes on. */
   async load(): Promise<void> {
     this._set({ kind: 'loading' });
+    this._process = this._processNow;
     let plan: Plan;
     try {
       plan = await this.model.plan(this.kernelId);
@@ -301,6 +303,23 @@ export class FreeSession implements IDisposable {
     this._set({ ...phase, report });
   }
 
+  /** A plan is of one process: plan anew once the kernel has another one, or none. */
+  private _onChanged(): void {
+    const { kind } = this._phase;
+    if (
+      (kind === 'plan' || kind === 'busy') &&
+      this.model.snapshot?.state === 'ok' &&
+      this._process !== undefined &&
+      this._process !== this._processNow
+    ) {
+      void this.load();
+    }
+  }
+
+  private get _processNow(): number | undefined {
+    return this.model.kernel(this.kernelId)?.pids[0];
+  }
+
   private _set(phase: Phase): void {
     if (this._isDisposed) {
       return;
@@ -311,6 +330,8 @@ export class FreeSession implements IDisposable {
 
   private _phase: Phase = { kind: 'loading' };
   private _followedFrom: FreeBefore = {};
+  /** The kernel's process when the plan was asked for; undefined where it isn't known. */
+  private _process: number | undefined;
   private _isDisposed = false;
   private _watch: IDisposable;
   private _changed = new Signal<this, void>(this);

@@ -635,6 +635,26 @@ it('shows a run that goes on already, with its stop and its result', async () =>
   expect(model.requests).toEqual([]);
 });
 
+it('plans anew for the process that follows one that died', async () => {
+  const kernels = (pids: number[]) => {
+    model.snapshot = {
+      ...model.snapshot!,
+      kernels: model.snapshot!.kernels.map(kernel =>
+        kernel.id === KERNEL ? { ...kernel, pids } : kernel
+      )
+    };
+    model.changed.emit();
+  };
+  kernels([1]);
+  model.plans = [async () => plan(), async () => plan({ bytes: gib(0.5) })];
+  open();
+  await until('plan', () => box('release-cache'));
+  kernels([1]);
+  expect(text()).toContain(size('holds 11.2 GiB'));
+  kernels([2]);
+  await until('new plan', () => text().includes(size('holds 0.5 GiB')));
+});
+
 describe('a busy kernel', () => {
   beforeEach(async () => {
     model.plans = [
