@@ -60,19 +60,17 @@ class Storage:
 class Array:
     """Takes memory on a simulated GPU, together with the views of it."""
 
-    def __init__(
-        self, shape: tuple[int, ...], dtype: str, device: int, storage: Storage | None = None
-    ) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: str, storage: Storage) -> None:
         self.shape = shape
         self.dtype = dtype
-        self.device = device
+        self.device = storage.device
         """Index of the GPU, as this process counts."""
         self.nbytes = math.prod(shape) * ITEM_SIZES[dtype]
-        self.storage = Storage(self.nbytes, device) if storage is None else storage
+        self.storage = storage
 
     def view(self) -> Array:
         """Another array on the same memory."""
-        return Array(self.shape, self.dtype, self.device, self.storage)
+        return Array(self.shape, self.dtype, self.storage)
 
     def __repr__(self) -> str:
         return (
@@ -99,7 +97,8 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: int = 0) -
         raise ValueError(f"An array can't have a negative number of items: {sizes}.")
     if dtype not in ITEM_SIZES:
         raise TypeError(f"{dtype!r} is no type of an array; one of {', '.join(ITEM_SIZES)} is.")
-    return Array(sizes, dtype, device)
+    # Out of memory, this leaves no half-made array in the traceback for others to find.
+    return Array(sizes, dtype, Storage(math.prod(sizes) * ITEM_SIZES[dtype], device))
 
 
 zeros = ones = empty

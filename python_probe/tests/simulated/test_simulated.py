@@ -297,3 +297,17 @@ def test_everything_says_that_it_is_simulated() -> None:
         documentation = getattr(simulated, name).__doc__
         assert documentation, name
         assert not re.search(r"\bTODO\b", documentation)
+
+
+def test_out_of_memory_leaves_no_half_made_array_behind(ledger: Ledger) -> None:
+    """Its traceback keeps every frame, where whoever parks the kernel finds the arrays."""
+    code = """
+import gc
+try:
+    simulated.empty(1 << 60, dtype="uint8")
+except simulated.OutOfMemoryError as error:
+    kept = error
+made = [a for a in gc.get_objects() if type(a) is simulated.Array]
+print([a.storage.nbytes for a in made])
+"""
+    assert run(code, ledger) == "[]"
