@@ -11,7 +11,13 @@ import gc
 import sys
 import time
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+
+    def sibling(name: str) -> Any:
+        """Another of the agent's files, see ``bootstrap.py``."""
+
 
 SECONDS = 1.2
 """Of this thread's own time, after which the pass stops: a million objects take less."""
@@ -69,6 +75,8 @@ class _Pass:
     def __init__(self, frameworks: list[Any], roots: list[Any]) -> None:
         # First, so that none of what follows is among them.
         objects = gc.get_objects()
+        self.object_array = sibling("object_arrays").kind()
+        self.object_arrays: dict[int, Any] = {}
         self.frameworks = [pair for pair in frameworks if hasattr(pair[0], "is_array")]
         self.adapters: dict[int, Any] = {}
         self.classes: dict[int, type] = {}
@@ -77,6 +85,8 @@ class _Pass:
         self.others: dict[int, list[Any]] = {}
         if gc.get_freeze_count() > FROZEN:
             objects = with_frozen(objects, roots)
+        if self.object_array is not None:
+            objects += _untracked(roots)
         self.groups: dict[int, list[Any]] = {}
         for obj in objects:
             key = id(type(obj))
@@ -100,6 +110,8 @@ class _Pass:
                 self.adapters[id(cls)] = pair
                 return
         # Every instance refers to its class: that would be an edge an object for nothing.
+        if cls is self.object_array:
+            return
         if _is_end(cls) or issubclass(cls, type) or not _refers(cls):
             self.ends.add(id(cls))
 
@@ -124,18 +136,26 @@ class _Pass:
                     if set(map(id, map(type, gc.get_referents(*chunk)))) <= self.ends:
                         flat += 1
                         continue
-                self._add_edges(chunk)
+                self._add_edges(chunk, gc.get_referents)
+        known: set[int] = set()
+        while len(known) < len(self.object_arrays):
+            fresh = [array for key, array in self.object_arrays.items() if key not in known]
+            known.update(map(id, fresh))
+            self._add_edges(fresh, sibling("object_arrays").parts)
         return looked, True
 
-    def _add_edges(self, objects: list[Any]) -> None:
+    def _add_edges(self, objects: list[Any], parts_of: Any) -> None:
         first, others, ends, classes = self.first, self.others, self.ends, self.classes
+        array = id(self.object_array)
         for obj in objects:
-            for part in gc.get_referents(obj):
+            for part in parts_of(obj):
                 kind = id(type(part))
                 if kind not in ends:
                     if kind not in classes:
                         self.learn(type(part))
                     key = id(part)
+                    if kind == array:
+                        self.object_arrays[key] = part
                     if key not in first:
                         first[key] = obj
                     elif key in others:
@@ -267,7 +287,7 @@ def _climb(
 
 def _count(graph: Graph, work: _Pass, stops: dict[int, Any]) -> None:
     """Compare each node's references with those that were found."""
-    for held in (work.first, work.others, work.groups, work.order):
+    for held in (work.first, work.others, work.groups, work.order, work.object_arrays):
         held.clear()
     nodes, getrefcount = graph.nodes, sys.getrefcount
     sample = {0: object()}
@@ -311,6 +331,17 @@ def _references_in_c(graph: Graph, work: _Pass) -> dict[int, tuple[int, int]]:
             graph.parents.setdefault(key, []).append(tensors[identity])
             found[key] = (1, 1)
     return found
+
+
+def _untracked(namespaces: list[Any]) -> list[Any]:
+    """Namespaces, and containers in them, that the collector leaves alone: all that they refer to
+    is what it doesn't see, as arrays of objects."""
+    found = {}
+    for names in namespaces:
+        for thing in (names, *(dict.values(names) if type(names) is dict else ())):
+            if (type(thing) is dict or type(thing) is tuple) and not gc.is_tracked(thing):
+                found[id(thing)] = thing
+    return list(found.values())
 
 
 def with_frozen(objects: list[Any], roots: list[Any]) -> list[Any]:

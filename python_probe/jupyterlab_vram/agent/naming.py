@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    def sibling(name: str) -> Any:
+        """Another of the agent's files, see ``bootstrap.py``."""
+
+
 STEP, INSIDE, DETOUR = 100, 1_000, 300
 """Costs of a link: to an attribute or an item, into a function's or an error's variables, and to
 what has no name."""
@@ -106,6 +110,8 @@ class Links:
 
     def __init__(self, among: Any) -> None:
         self.among = among
+        object_arrays = sibling("object_arrays")
+        self._object_array, self._in_object_array = object_arrays.kind(), object_arrays.items
         self._left = INSTANCES
         self._members: dict[int, list[tuple[str, Any]]] = {}
         # By id: to be hashed, a class asks its metaclass, which may be the user's.
@@ -132,6 +138,10 @@ class Links:
                     yield ("[", index, value, STEP) if field is None else (".", field, value, STEP)
         elif id(cls) in _SPECIAL:
             yield from _SPECIAL[id(cls)](obj)
+        elif cls is self._object_array:
+            for index, value in enumerate(self._in_object_array(obj)):
+                yield "[", index, value, STEP
+            yield "", None, cls.base.__get__(obj), STEP
         elif issubclass(cls, BaseException):
             for attribute in ("__traceback__", "__context__", "__cause__"):
                 yield "", None, BaseException.__dict__[attribute].__get__(obj), STEP

@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    def sibling(name: str) -> Any:
+        """Another of the agent's files, see ``bootstrap.py``."""
+
+
 LIMIT = 1_000_000
 """Objects that a request's walks look at together: about a second."""
 
@@ -110,6 +114,9 @@ def _parts(obj: Any, kind: type) -> Iterable[Any]:
     if kind is types.FunctionType:
         own = [obj.__closure__, obj.__defaults__, obj.__kwdefaults__, obj.__dict__]
         return own + _unnamed(obj.__globals__)
+    object_arrays = sibling("object_arrays")
+    if kind is object_arrays.kind():
+        return object_arrays.parts(obj)  # type: ignore[no-any-return]
     parts = gc.get_referents(obj)
     if kind is types.FrameType:
         others = (obj.f_globals, obj.f_builtins, obj.f_back)
