@@ -109,9 +109,9 @@ class _Pass:
             if pair[0].is_array(pair[1], cls):
                 self.adapters[id(cls)] = pair
                 return
-        # Every instance refers to its class: that would be an edge an object for nothing.
         if cls is self.object_array:
             return
+        # Every instance refers to its class: that would be an edge an object for nothing.
         if _is_end(cls) or issubclass(cls, type) or not _refers(cls):
             self.ends.add(id(cls))
 
@@ -137,12 +137,21 @@ class _Pass:
                         flat += 1
                         continue
                 self._add_edges(chunk, gc.get_referents)
+        return looked, self._look_into_object_arrays(until)
+
+    def _look_into_object_arrays(self, until: float) -> bool:
+        """Whether it was all."""
+        module, complete = sibling("object_arrays"), True
         known: set[int] = set()
         while len(known) < len(self.object_arrays):
             fresh = [array for key, array in self.object_arrays.items() if key not in known]
             known.update(map(id, fresh))
-            self._add_edges(fresh, sibling("object_arrays").parts)
-        return looked, True
+            for array in fresh:
+                if time.thread_time() > until:
+                    return False
+                complete = complete and not module.has_more(array)
+                self._add_edges([array], module.parts)
+        return complete
 
     def _add_edges(self, objects: list[Any], parts_of: Any) -> None:
         first, others, ends, classes = self.first, self.others, self.ends, self.classes

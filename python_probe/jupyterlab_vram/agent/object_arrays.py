@@ -7,9 +7,13 @@ subclass's own methods are not called.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from typing import Any
+
+MANY = 500_000
+"""Items of an array that are looked at: a quarter of a second."""
 
 
 def kind() -> Any:
@@ -20,9 +24,15 @@ def kind() -> Any:
 
 
 def items(array: Any) -> list[Any]:
-    """One after the other, whatever the shape is."""
-    ndarray = kind()
-    return list(ndarray.flat.__get__(array)) if ndarray.dtype.__get__(array).kind == "O" else []
+    """One after the other, whatever the shape is; the first of too many."""
+    if kind().dtype.__get__(array).kind != "O":
+        return []
+    return list(itertools.islice(kind().flat.__get__(array), MANY))
+
+
+def has_more(array: Any) -> bool:
+    """Whether some items aren't looked at."""
+    return kind().dtype.__get__(array).kind == "O" and bool(kind().size.__get__(array) > MANY)
 
 
 def parts(array: Any) -> list[Any]:

@@ -116,6 +116,8 @@ def _parts(obj: Any, kind: type) -> Iterable[Any]:
         return own + _unnamed(obj.__globals__)
     object_arrays = sibling("object_arrays")
     if kind is object_arrays.kind():
+        if object_arrays.has_more(obj):
+            raise TooMany
         return object_arrays.parts(obj)  # type: ignore[no-any-return]
     parts = gc.get_referents(obj)
     if kind is types.FrameType:

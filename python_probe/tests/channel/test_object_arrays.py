@@ -52,3 +52,18 @@ async def test_an_output_that_is_one_goes(start: Any, channel: KernelChannel, ki
     assert (gain.bytes, gain.is_) == (12 * MIB, "exact")
     done = await kernel.remedy("unpin-outputs")
     assert (done.dropped, await kernel.live()) == (1, 0)
+
+
+async def test_one_that_is_too_large_is_said_to_be(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    kernel = await sit_down(start, channel, kind)
+    await kernel.run("import numpy; many = numpy.empty(3_000_000, object); many[-1] = take(12)")
+    await kernel.run("many")
+    scan = await channel.scan(kernel.notebook.kernel_id)
+    assert isinstance(scan, Scan) and not scan.complete
+    done = await kernel.remedy("unpin-outputs")
+    assert (
+        done.text is not None and "it has too many parts: an output that is a ndarray" in done.text
+    )
+    assert await kernel.live() == 12
