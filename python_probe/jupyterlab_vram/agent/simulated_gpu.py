@@ -46,11 +46,13 @@ def is_array(simulated: Any, cls: type) -> bool:
 def storages(simulated: Any, obj: Any) -> list[tuple[int, int, int]]:
     """``[(identity, bytes, device index)]``."""
     storage = storage_of(simulated, obj)
-    return [(id(storage), storage.allocated, storage.device)] if storage.nbytes else []
+    return [] if storage is None else [(id(storage), storage.allocated, storage.device)]
 
 
 def storage_of(simulated: Any, obj: Any) -> Any:
-    return obj.storage if issubclass(type(obj), simulated.Array) else obj
+    """None without memory, and while another thread is about to make it."""
+    storage = vars(obj).get("storage") if issubclass(type(obj), simulated.Array) else obj
+    return storage if storage is not None and vars(storage).get("allocated") else None
 
 
 def describe(simulated: Any, obj: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def survey(agent: Any, simulated: Any, objects: list[Any]) -> dict[str, Any]:
     parts: dict[int, Part] = {}
     for thing in objects:
         storage = adapter.storage_of(simulated, thing)
-        if storage.nbytes:
+        if storage is not None:
             parts[id(storage)] = Part(storage)
     allocated = sum(map(simulated.memory_allocated, range(simulated.device_count())))
     found = sum(part.allocated for part in parts.values())

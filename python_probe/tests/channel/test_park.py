@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from channel_user import GENERATIONS, Notebook
-from jupyterlab_vram.kernels.answers import Figures, Installed, ParkCheck, RemedyDone
+from jupyterlab_vram.kernels.answers import Figures, Installed, ParkCheck, RemedyDone, Scan
 from jupyterlab_vram.kernels.channel import KernelChannel
 from jupyterlab_vram.simulated.ledger import Ledger
 from park_user import (
@@ -79,6 +79,17 @@ things = [Thing()]
     await parked(notebook, channel, DATA + hostile)
     assert (await done(notebook, channel, "restore")).ok
     assert await notebook.evaluate(SIZES) == FULL
+
+
+async def test_what_a_thread_has_only_begun_to_make_is_nothing(
+    start: Any, channel: KernelChannel
+) -> None:
+    notebook = await start()
+    begun = "begun = [kind.__new__(kind) for kind in (type(x), type(x.storage))]"
+    await parked(notebook, channel, DATA + begun)
+    assert (await done(notebook, channel, "restore")).moved == MOVED
+    scan = await channel.scan(notebook.kernel_id)
+    assert isinstance(scan, Scan) and scan.ok, scan
 
 
 @GENERATIONS
