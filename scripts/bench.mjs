@@ -1,7 +1,7 @@
 /**
  * Set up, measure everything against the bounds, print one table and write docs/benchmarks.md.
  *
- *   npm run bench                   everything; about five minutes
+ *   npm run bench                   everything; about six minutes
  *   npm run bench -- reading load   only these, and docs/benchmarks.md stays as it is
  *
  * Ends with status 1 if a bound is broken.

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fake_driver.build import NoCompiler
+from frameworks.environment import Unavailable
 
 name, file = sys.argv[1:]
 try:
     rows = importlib.import_module(f"bench.{name}").measure()
-except NoCompiler as error:
+except (NoCompiler, Unavailable) as error:
     sys.exit(str(error))
 Path(file).write_text(json.dumps([asdict(row) for row in rows]))

@@ -29,7 +29,8 @@ export async function document(rows) {
   return format(`# Benchmarks
 
 Written by \`npm run bench\`, which measures all of this again, prints the same table, and fails if
-a bound is broken. It takes about five minutes, and needs gcc and a Chromium.
+a bound is broken. It takes about six minutes, and needs gcc, a Chromium, and the CUDA build of
+PyTorch, which it installs once (5.5 GB in the user's cache folder).
 
 **Simulated driver only.** The driver is a program of this project's tests that answers at once; it
 stands where NVIDIA's own would. So these are the costs of this project's and of its peers' code,
