@@ -92,7 +92,7 @@ def why_remains(now: Situation, freed: int = 0) -> str | None:
     if in_use is not None:
         in_use = max(0, in_use - max(0, freed - (kept or 0)))
     if in_use:
-        parts.append(f"{gib(in_use)} is in use by the notebook's variables")
+        parts.append(f"{gib(in_use)} is in use by the notebook")
     if kept is not None and kept > freed:
         parts.append(f"{gib(kept - freed)} is kept for reuse")
     context = _context(now)
