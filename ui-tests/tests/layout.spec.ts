@@ -5,6 +5,7 @@ import type { Locator } from '@playwright/test';
 import { fleet, panel, simulated, windows } from '../../src/__tests__/mockup';
 import { expectAccessible } from './accessible';
 import { kernelGrid, openPanel, row } from './lab';
+import { fullPlan } from './plans';
 import { Readings } from './readings';
 import { shoot } from './screens';
 
@@ -57,6 +58,38 @@ test('right to left', async ({ page }) => {
     const size = await first.locator('.jp-Vram-Row-size').boundingBox();
     expect(name!.x).toBeGreaterThan(size!.x);
   });
+});
+
+test('a plan’s figures keep their unit behind them from right to left', async ({
+  page
+}) => {
+  const readings = await Readings.serve(page, panel());
+  readings.plan = fullPlan();
+  await page.goto();
+  await row(await openPanel(page), 'embeddings.ipynb').focus();
+  await page.keyboard.press('f');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Choose…' }).click();
+  await page.evaluate(() => {
+    document.documentElement.dir = 'rtl';
+  });
+  const figures = dialog.getByText(/^[0-9.]+.GiB$/);
+  const backwards = await figures.evaluateAll(nodes =>
+    nodes
+      .map(node => {
+        const text = node.firstChild!;
+        const at = (index: number): number => {
+          const range = document.createRange();
+          range.setStart(text, index);
+          range.setEnd(text, index + 1);
+          return range.getBoundingClientRect().x;
+        };
+        return at(0) < at(text.textContent!.length - 1) ? '' : text.textContent;
+      })
+      .filter(text => text !== '')
+  );
+  expect(await figures.count()).toBeGreaterThan(6);
+  expect(backwards).toEqual([]);
 });
 
 test('forced colours keep the textures', async ({ page }) => {
