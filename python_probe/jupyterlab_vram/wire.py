@@ -362,8 +362,8 @@ class RunStep(Struct, kw_only=True, forbid_unknown_fields=True):
     place: Annotated[str, Meta(max_length=200)] | None = None
     """``restart``: a GPU's uuid, or ``cpu``."""
     by_page: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
-    """``restart``: the page that asks restarts the kernel itself, as only it can tell its documents,
-    once ``Step.by_page`` is this, which is its own. The server chooses the place, and measures."""
+    """``restart``: the page that asks restarts the kernel, as only it can tell its documents, once
+    ``Step.by_page`` is this, which is its own. The server chooses the place, and measures."""
     budget: Annotated[int, Meta(gt=0)] | None = None
 
 
