@@ -343,8 +343,10 @@ def _forget_snapshot(frame: Any) -> bool:
         for snapshot in [part for part in gc.get_referents(frame) if type(part) is dict]:
             if snapshot is frame.f_globals or snapshot is frame.f_builtins:
                 continue
+            # ``seen = locals()``: it is a variable, too, so that it is in itself.
+            own = sum(value is snapshot for value in snapshot.values())
             # The frame, the list here, ``snapshot`` and the call's argument are four.
-            if sys.getrefcount(snapshot) > 4:
+            if sys.getrefcount(snapshot) > 4 + own:
                 return False
         # Brings that dict up to date with the frame, which has no variables any more.
         frame.f_locals  # noqa: B018

@@ -284,6 +284,17 @@ async def test_what_locals_gave_the_user_stays(
 
 
 @GENERATIONS
+async def test_what_locals_gave_the_function_itself_goes(
+    start: Any, channel: KernelChannel, kind: str
+) -> None:
+    kernel = await sit_down(start, channel, kind)
+    await kernel.run("def f():\n    array = take(100)\n    seen = locals()\n    1 / 0")
+    await kernel.fails("f()")
+    done = await kernel.remedy(OP)
+    assert (done.text, await kernel.live()) == (None, 0)
+
+
+@GENERATIONS
 async def test_objects_that_resist_do_no_harm(
     start: Any, channel: KernelChannel, kind: str
 ) -> None:
