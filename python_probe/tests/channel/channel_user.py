@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hearing import heard
 
 GENERATIONS = pytest.mark.parametrize(
     "kind",
@@ -42,11 +43,8 @@ class Notebook:
         self.client.start_channels(stdin=False, hb=False)
 
     async def ready(self) -> None:
-        await self.client.wait_for_ready(timeout=60)
-        # The server may not have been listening yet when the kernel said so.
-        while self.kernel.execution_state != "idle":
-            self.client.kernel_info()
-            await asyncio.sleep(0.2)
+        await heard(self.kernel, self.client)
+        await self.idle()
 
     def send(self, code: str) -> str:
         return str(self.client.execute(code))

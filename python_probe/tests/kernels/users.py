@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from hearing import heard
+
 TAKE = """
 from jupyterlab_vram import simulated
 x = simulated.empty({gib} << 30, "uint8")
@@ -29,13 +31,10 @@ class Person:
     async def sit_down(self) -> None:
         """Connect, also anew after a restart."""
         self.close()
-        self._client = self._manager.get_kernel(self.kernel_id).client()
+        kernel = self._manager.get_kernel(self.kernel_id)
+        self._client = kernel.client()
         self._client.start_channels(stdin=False, hb=False)
-        await self._client.wait_for_ready(timeout=60)
-        while self.state == "starting":
-            # the server may have begun to listen after the kernel's first words
-            await self._client.kernel_info(reply=True, timeout=60)
-            await asyncio.sleep(0.1)
+        await heard(kernel, self._client)
         await self.until_idle()
 
     async def run(self, code: str) -> dict[str, Any]:

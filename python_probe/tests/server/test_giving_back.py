@@ -7,6 +7,7 @@ import time
 
 import psutil
 import pytest
+from hearing import heard
 from jupyterlab_vram.server import sampler
 from jupyterlab_vram.simulated.files import ENVIRONMENT
 
@@ -29,14 +30,15 @@ def kernel(jp_serverapp, app):
             path=path, name=path, type="notebook", kernel_name="python3"
         )
         kernel_id = session["kernel"]["id"]
-        client = jp_serverapp.kernel_manager.get_kernel(kernel_id).client()
+        kernel = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+        client = kernel.client()
         client.start_channels()
         clients.append(client)
-        await client.wait_for_ready(timeout=30)
+        await heard(kernel, client)
         reply = await client.execute(code, reply=True, timeout=30)
         assert reply["content"]["status"] == "ok", reply["content"]
         # The server hears of the end of the cell by another socket than the reply.
-        while jp_serverapp.kernel_manager.get_kernel(kernel_id).execution_state != "idle":
+        while kernel.execution_state != "idle":
             await asyncio.sleep(0.01)
         return kernel_id
 

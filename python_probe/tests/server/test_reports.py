@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from hearing import heard
 from jupyterlab_vram import __version__, wire
 from jupyterlab_vram.server import reports
 from jupyterlab_vram.server.reports import Reports
@@ -24,10 +25,11 @@ def kernel(jp_serverapp, app):
 
     async def start(code="from jupyterlab_vram import simulated\nx = simulated.empty(1 << 30)"):
         kernel_id = await jp_serverapp.kernel_manager.start_kernel()
-        client = jp_serverapp.kernel_manager.get_kernel(kernel_id).client()
+        kernel = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+        client = kernel.client()
         client.start_channels()
         clients.append(client)
-        await client.wait_for_ready(timeout=30)
+        await heard(kernel, client)
         await client.execute(code, reply=True, timeout=30)
         await state(jp_serverapp, kernel_id, "idle")
         return kernel_id, client

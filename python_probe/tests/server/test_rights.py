@@ -5,6 +5,7 @@ import json
 from typing import ClassVar
 
 import pytest
+from hearing import heard
 from jupyter_server.auth import Authorizer
 from jupyterlab_vram.server.routes import ENDS_PROCESSES
 from jupyterlab_vram.wire import RemedyId
@@ -120,7 +121,7 @@ async def test_stopping_needs_what_the_run_needed(remedy, ask, grant, jp_servera
     manager = jp_serverapp.kernel_manager.get_kernel(kernel)
     client = manager.client()
     client.start_channels()
-    await client.wait_for_ready(timeout=30)
+    await heard(manager, client)
     client.execute("import time; time.sleep(60)")
     while manager.execution_state != "busy":
         await asyncio.sleep(0.01)

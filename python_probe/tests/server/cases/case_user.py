@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from hearing import heard
+
 GIB, MIB = 1 << 30, 1 << 20
 CONTEXT = 300 * MIB
 
@@ -42,7 +44,7 @@ class User:
         return int(self._ledger.held(self.pid, 0))
 
     async def ready(self) -> None:
-        await self._client.wait_for_ready(timeout=60)
+        await heard(self._kernel, self._client)
         await self._idle()
 
     async def run(self, code: str) -> dict[str, Any]:
