@@ -1,6 +1,13 @@
 /** Notebook 7: badge, right panel and toasts. */
 import { expect, test } from '@jupyterlab/galata';
-import { badge, row, shutDownAll, simulated, writeNotebook } from './lab';
+import {
+  badge,
+  prompt,
+  row,
+  shutDownAll,
+  simulated,
+  writeNotebook
+} from './lab';
 
 test.use({
   appPath: '',
@@ -27,7 +34,11 @@ test('a notebook page has badge, panel and toasts', async ({
   ]);
   await page.goto(`notebooks/${tmpPath}/seven.ipynb`);
   await expect(page.getByText('Python 3 (ipykernel)').first()).toBeVisible();
-  await page.getByRole('button', { name: /^Run this cell/ }).click();
+  // The button is there before the notebook listens to it.
+  await expect(async () => {
+    await page.getByRole('button', { name: /^Run this cell/ }).click();
+    await expect(prompt(page, 0)).toHaveText(/\[[*1]\]:/, { timeout: 2000 });
+  }).toPass();
   await expect(badge(page)).toContainText(/7\.[0-9]\s*GiB/);
 
   await badge(page).click();
